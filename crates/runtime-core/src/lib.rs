@@ -1,1 +1,4 @@
 //! runtime-core.
+
+pub mod device;
+pub mod lane;

@@ -1,0 +1,51 @@
+//! Lanes: ordered use of the device.
+
+use std::fmt;
+
+/// An ordered line of device work. A lane is not a queue: on a device with one
+/// queue all lanes share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Lane {
+    /// Bytes from the host to the device.
+    Upload,
+    /// Kernels, fills, copies, and the stages of native sessions.
+    Compute,
+    /// Bytes from the device to the host.
+    Download,
+    /// Work of a neural processor beside the GPU.
+    Npu,
+}
+
+impl Lane {
+    /// How many lanes there are.
+    pub const COUNT: usize = 4;
+
+    /// All of them, in the order of their indices.
+    pub const ALL: [Self; Self::COUNT] = [Self::Upload, Self::Compute, Self::Download, Self::Npu];
+
+    /// As an index into per-lane tables.
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Upload => 0,
+            Self::Compute => 1,
+            Self::Download => 2,
+            Self::Npu => 3,
+        }
+    }
+
+    /// Its name, as traces and metrics spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Upload => "upload",
+            Self::Compute => "compute",
+            Self::Download => "download",
+            Self::Npu => "npu",
+        }
+    }
+}
+
+impl fmt::Display for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
