@@ -19,6 +19,7 @@
 
 pub mod info;
 pub mod scripted;
+pub mod selection;
 #[cfg(feature = "vulkan")]
 pub mod vulkan;
 
@@ -32,6 +33,8 @@ use runtime_sync::unmodelled::Arc;
 pub use info::{
     DeviceInfo, DeviceKind, DeviceUuid, Heap, LaneMap, Limits, QueueFamily, QueueIndex, QueueRole,
 };
+
+pub use selection::{Candidate, DeviceSelector, SelectionError};
 
 use crate::lane::Lane;
 
