@@ -2,3 +2,4 @@
 
 pub mod device;
 pub mod lane;
+pub mod memory;

@@ -66,7 +66,10 @@ pub enum SelectionError {
     #[error("the drivers offer no device")]
     NoDevice,
     /// Only software devices are there, and they were not allowed.
-    #[error("only software devices were found, and they are not allowed: {}", List(candidates))]
+    #[error(
+        "only software devices were found, and they are not allowed: {}",
+        List(candidates)
+    )]
     OnlySoftware {
         /// What was found.
         candidates: Vec<Candidate>,

@@ -1,0 +1,3 @@
+//! Memory: what is held, and on whose account.
+
+pub mod budget;
