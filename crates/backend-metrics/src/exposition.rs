@@ -260,5 +260,6 @@ fn gate_number(gate: GateState) -> u64 {
     }
 }
 
-#[cfg(all(test, not(runtime_loom)))]
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
 mod tests;

@@ -182,5 +182,6 @@ pub struct AttemptBackendCountersSnapshot {
     pub completion_queue_overflowed: u64,
 }
 
-#[cfg(all(test, not(runtime_loom)))]
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
 mod tests;

@@ -71,10 +71,11 @@ impl Histogram {
 /// What a histogram held when it was read.
 ///
 /// The bounds of the buckets are those of the snapshot that carries it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HistogramSnapshot {
     /// Durations per bucket, not cumulated; the last is beyond every bound.
+    /// Empty in a snapshot whose writer did not have this histogram.
     pub buckets: Vec<u64>,
     /// The sum of all durations. A duration that is being recorded while the
     /// snapshot is taken may be in a bucket and not yet in the sum.
@@ -82,6 +83,14 @@ pub struct HistogramSnapshot {
 }
 
 impl HistogramSnapshot {
+    /// Nothing recorded yet, in every bucket.
+    pub(crate) fn zero() -> Self {
+        Self {
+            buckets: vec![0; BUCKETS],
+            sum_ns: 0,
+        }
+    }
+
     /// How many durations were recorded.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -102,15 +111,6 @@ impl HistogramSnapshot {
     }
 }
 
-impl Default for HistogramSnapshot {
-    fn default() -> Self {
-        Self {
-            buckets: vec![0; BUCKETS],
-            sum_ns: 0,
-        }
-    }
-}
-
 /// The index of the first bucket whose bound `duration_ns` does not exceed.
 fn bucket_of(duration_ns: u64) -> usize {
     BUCKET_BOUNDS_NS.partition_point(|bound_ns| *bound_ns < duration_ns)
@@ -120,7 +120,9 @@ fn clamp_ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).map_or(LONGEST_NS, |duration_ns| duration_ns.min(LONGEST_NS))
 }
 
-#[cfg(all(test, not(runtime_loom)))]
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
 mod props;
-#[cfg(all(test, not(runtime_loom)))]
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
 mod tests;

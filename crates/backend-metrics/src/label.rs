@@ -299,5 +299,6 @@ labels! {
     }
 }
 
-#[cfg(all(test, not(runtime_loom)))]
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
 mod tests;

@@ -4,6 +4,9 @@
 mod check;
 mod exposition;
 mod facts;
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
+mod fixture;
 mod histogram;
 mod label;
 mod recorder;

@@ -157,7 +157,9 @@ pub enum RecorderError {
     },
 }
 
-#[cfg(all(test, not(runtime_loom)))]
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
 mod props;
-#[cfg(all(test, not(runtime_loom)))]
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
 mod tests;

@@ -1,9 +1,10 @@
 //! The snapshot: facts of one instant, and what was recorded up to it.
 //!
-//! JSON: a field that a reader does not know is ignored, a field that is
-//! missing takes its default, a label value that a reader does not know reads
-//! as `Other`. [`SCHEMA`] rises only when a field changes its meaning; a
-//! snapshot of a higher schema does not decode.
+//! JSON: a field that a reader does not know is ignored; a field that is
+//! missing takes its default, except the schema and what makes up one row (its
+//! labels and its number); a label value that a reader does not know reads as
+//! `Other`. [`SCHEMA`] rises only when a field changes its meaning; a snapshot
+//! of a higher schema does not decode.
 
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
@@ -150,5 +151,6 @@ fn bounds_of_schema_1() -> Vec<u64> {
     BUCKET_BOUNDS_NS.to_vec()
 }
 
-#[cfg(all(test, not(runtime_loom)))]
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
 mod tests;

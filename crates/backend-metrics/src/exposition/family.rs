@@ -60,8 +60,6 @@ impl Family {
     ) -> fmt::Result {
         let mut family = self.begin(encoder, MetricType::Gauge)?;
         for (labels, value) in added_up(rows) {
-            // The encoder refuses the upper half of `u64`.
-            let value = i64::try_from(value).unwrap_or(i64::MAX);
             sample(&mut family, &labels, |series| series.encode_gauge(&value))?;
         }
         Ok(())

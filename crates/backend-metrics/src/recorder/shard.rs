@@ -181,7 +181,7 @@ impl Shards {
         &self,
         histogram_of: impl Fn(&Shard) -> Option<&Histogram>,
     ) -> HistogramSnapshot {
-        let mut total = HistogramSnapshot::default();
+        let mut total = HistogramSnapshot::zero();
         for histogram in self.shards.iter().filter_map(histogram_of) {
             histogram.add_to(&mut total);
         }
