@@ -172,6 +172,31 @@ pub struct Limits {
     pub storage_bindings: u32,
 }
 
+/// What kernels may use beyond the core of the API. All of it is switched on
+/// where the device has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelFeatures {
+    /// 16-bit integers in arithmetic.
+    pub int16: bool,
+    /// 64-bit integers in arithmetic.
+    pub int64: bool,
+    /// 16-bit floats in arithmetic.
+    pub float16: bool,
+    /// 64-bit floats in arithmetic.
+    pub float64: bool,
+    /// 16-bit values in storage buffers.
+    pub storage16: bool,
+    /// 8-bit integers in arithmetic and in storage buffers.
+    pub int8: bool,
+    /// Atomics on 64-bit integers in storage buffers.
+    pub int64_atomics: bool,
+    /// The Vulkan memory model, with device scope.
+    pub memory_model: bool,
+    /// Subgroup operations: basic, vote, ballot, arithmetic and shuffle.
+    pub subgroups: bool,
+}
+
 /// What a device is and can do.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -196,6 +221,8 @@ pub struct DeviceInfo {
     pub heaps: Vec<Heap>,
     /// Its limits.
     pub limits: Limits,
+    /// What its kernels may use.
+    pub kernels: KernelFeatures,
     /// Nanoseconds of one timestamp tick.
     pub timestamp_period_ns: f32,
     /// What it lacks of what the runtime needs; empty on a usable device.
@@ -216,6 +243,7 @@ impl DeviceInfo {
             queue_families: vec![0; lanes.queue_count()],
             heaps: Vec::new(),
             limits,
+            kernels: KernelFeatures::default(),
             timestamp_period_ns: 1.0,
             missing: Vec::new(),
         }

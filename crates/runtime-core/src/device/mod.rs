@@ -31,7 +31,8 @@ use std::time::Duration;
 use runtime_sync::unmodelled::Arc;
 
 pub use info::{
-    DeviceInfo, DeviceKind, DeviceUuid, Heap, LaneMap, Limits, QueueFamily, QueueIndex, QueueRole,
+    DeviceInfo, DeviceKind, DeviceUuid, Heap, KernelFeatures, LaneMap, Limits, QueueFamily,
+    QueueIndex, QueueRole,
 };
 
 pub use selection::{Candidate, DeviceSelector, SelectionError};
@@ -61,8 +62,14 @@ pub enum DeviceFault {
     /// The device has no memory for this request.
     #[error("the device has no room for {requested_bytes} bytes")]
     OutOfDeviceMemory {
-        /// What was asked for.
+        /// What was asked for; 0 where an object of the driver's own did not fit.
         requested_bytes: u64,
+    },
+    /// A buffer or kernel that another device made.
+    #[error("the {object} belongs to another device")]
+    OtherDevice {
+        /// `buffer`, `kernel` or `region`.
+        object: &'static str,
     },
     /// The host has no memory for this call.
     #[error("the host has no memory for {call}")]
