@@ -38,6 +38,8 @@ mod host_image;
 mod kernel;
 mod memory;
 mod misuse;
+#[cfg(test)]
+mod models;
 mod ranges;
 mod region;
 mod run;
