@@ -1,1 +1,35 @@
-//! backend-session.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod admission;
+mod attempt;
+mod backend;
+mod callout;
+mod clock;
+mod error;
+mod gate;
+mod handle;
+mod identity;
+mod report;
+mod session;
+
+pub use admission::{Admission, DeviceFilter, QueryAdmissionRequest};
+pub use attempt::{
+    Attempt, AttemptBegin, AttemptCanceller, AttemptReceiver, BeginAttemptRequest, Claim, Ending,
+};
+pub use backend::{
+    BackendDiagnostics, CloseProgress, CloseReport, Closed, DeliveryDiagnostics, DeviceClose,
+    DeviceTelemetrySnapshot, GpuBackend, GpuBackendBuilder, ReportSink, ResidentReservation,
+};
+pub use backend_metrics::{AttemptBackendCountersSnapshot, BackendMetricsSnapshot};
+pub use clock::{Bell, Clock, ManualClock, MonotonicClock};
+pub use error::{EndedBy, Error, ErrorCode, ErrorKind, Field, Result, ThreadRole};
+pub use gate::GateSnapshot;
+pub use handle::QueryHandle;
+pub use identity::{AttemptId, GpuBackendCoreIdentity};
+pub use report::{
+    AdmissionFacts, AttemptTimestamps, CapacityDisposition, CleanupDisposition, Disposition,
+    Failure, FailureFacts, HealthTransition, LaneTimes, MemoryFacts, Outcome, Priority,
+    QueryAttemptReport, REPORT_SCHEMA_VERSION,
+};
+pub use session::GpuBackendSession;
