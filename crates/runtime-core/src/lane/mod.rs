@@ -1,6 +1,25 @@
 //! Lanes: ordered use of the device.
+//!
+//! `line` is the pure machine that decides who may do what in which order,
+//! `scheduler` the shell that does it. A lane does not know which queue
+//! carries its work.
+
+pub(crate) mod lease;
+pub(crate) mod line;
+pub(crate) mod order;
+pub(crate) mod scheduler;
+pub(crate) mod signal;
+pub(crate) mod stage;
+pub(crate) mod turns;
+
+#[cfg(test)]
+mod models;
 
 use std::fmt;
+
+pub use lease::{Lease, StageRecord};
+pub use stage::{StageEntered, StageScope};
+pub use turns::DrainScope;
 
 /// An ordered line of device work. A lane is not a queue: on a device with one
 /// queue all lanes share it.

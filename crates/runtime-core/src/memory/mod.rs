@@ -1,3 +1,6 @@
-//! Memory: what is held, and on whose account.
+//! Memory: budgets, buffers and views.
 
 pub mod budget;
+mod buffer;
+
+pub use buffer::{Buffer, View};
