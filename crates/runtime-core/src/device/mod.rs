@@ -35,7 +35,7 @@ pub use info::{
     QueueIndex, QueueRole,
 };
 
-pub use selection::{Candidate, DeviceSelector, SelectionError};
+pub use selection::{Candidate, DEVICE_VARIABLE, DeviceSelector, SelectionError};
 
 use crate::lane::Lane;
 

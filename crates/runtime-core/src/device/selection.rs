@@ -6,17 +6,22 @@ use runtime_sync::unmodelled::Arc;
 
 use super::{DeviceInfo, DeviceUuid};
 
+/// The environment variable that names a device where the program does not.
+pub const DEVICE_VARIABLE: &str = "LANEKEEPER_DEVICE";
+
 /// Which device a runtime should open.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum DeviceSelector {
-    /// What the variable `LANEKEEPER_DEVICE` names, by UUID or by name, or else
-    /// the best: discrete before integrated before virtual before software.
+    /// What the variable [`DEVICE_VARIABLE`] names, by UUID or by name, or else
+    /// the best: discrete before integrated before virtual, and the processor
+    /// itself last, if it is allowed at all.
     #[default]
     Best,
-    /// The one whose name contains this text, in any case.
+    /// The only one with this name, or else the only one whose name contains
+    /// it, in any case. A software device may be named.
     Named(Arc<str>),
-    /// The one with this UUID.
+    /// The one with this UUID, which may be a software device's.
     Uuid(DeviceUuid),
 }
 
@@ -24,7 +29,7 @@ pub enum DeviceSelector {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// What it is.
-    pub info: DeviceInfo,
+    pub info: Box<DeviceInfo>,
 }
 
 impl fmt::Display for Candidate {
@@ -35,7 +40,7 @@ impl fmt::Display for Candidate {
             uuid,
             missing,
             ..
-        } = &self.info;
+        } = &*self.info;
         write!(f, "{name} ({kind}, {uuid}")?;
         if !missing.is_empty() {
             write!(f, ", lacks {}", missing.join(", "))?;
@@ -51,6 +56,14 @@ pub enum SelectionError {
     /// No Vulkan loader is installed.
     #[error("no Vulkan loader was found (libvulkan)")]
     NoLoader,
+    /// The loader is older than what the runtime needs.
+    #[error("the Vulkan loader offers {major}.{minor}, and 1.3 is needed")]
+    LoaderTooOld {
+        /// The loader's major version.
+        major: u32,
+        /// The loader's minor version.
+        minor: u32,
+    },
     /// There is a loader but no driver that it can load.
     #[error("the Vulkan loader found no driver")]
     NoDriver,
@@ -90,10 +103,24 @@ pub enum SelectionError {
         /// Those that match.
         candidates: Vec<Candidate>,
     },
-    /// The device lacks what the runtime needs.
-    #[error("the device lacks what the runtime needs: {candidate}")]
+    /// Every device that fits lacks what the runtime needs.
+    #[error("what fits lacks what the runtime needs: {}", List(candidates))]
     MissingFeature {
-        /// The device, with what it lacks.
+        /// The devices that fit, each with what it lacks.
+        candidates: Vec<Candidate>,
+    },
+    /// The device lacks an extension that was asked for.
+    #[error("{candidate} has no extension {extension}")]
+    MissingExtension {
+        /// The device.
+        candidate: Candidate,
+        /// The extension's name.
+        extension: String,
+    },
+    /// A queue of one's own was asked for, and the device has none left.
+    #[error("{candidate} has no queue to reserve")]
+    NoReservedQueue {
+        /// The device.
         candidate: Candidate,
     },
     /// The device could not be opened.

@@ -9,7 +9,7 @@ use std::fmt;
 
 use ash::{Entry, ext, khr, vk};
 
-use super::selection::SelectionError;
+use crate::device::SelectionError;
 
 /// An instance; dropping it destroys it, so everything made from it goes first.
 pub(super) struct Instance {
@@ -117,7 +117,7 @@ pub(super) fn refused(call: &'static str, code: vk::Result) -> SelectionError {
     match code {
         // This is how loaders say that they found no driver at all.
         vk::Result::ERROR_INCOMPATIBLE_DRIVER => SelectionError::NoDriver,
-        code => SelectionError::Refused {
+        code => SelectionError::Instance {
             call,
             code: code.as_raw(),
         },
@@ -127,8 +127,9 @@ pub(super) fn refused(call: &'static str, code: vk::Result) -> SelectionError {
 fn load() -> Result<Entry, SelectionError> {
     // SAFETY: rule S40: the system's Vulkan loader is trusted to initialise
     // itself soundly, and the entry outlives everything made from it.
-    unsafe { Entry::load() }.map_err(|failure| SelectionError::NoLoader {
-        reason: failure.to_string(),
+    unsafe { Entry::load() }.map_err(|failure| {
+        tracing::debug!(%failure, "the Vulkan loader was not opened");
+        SelectionError::NoLoader
     })
 }
 

@@ -39,7 +39,8 @@ use std::time::Duration;
 
 use runtime_sync::unmodelled::Arc;
 
-pub use selection::{Candidate, DEVICE_VARIABLE, DeviceSelector, SelectionError};
+#[cfg(feature = "ash")]
+pub use access::{VulkanAccess, VulkanQueue};
 
 use self::buffer::Buffer;
 use self::instance::Instance;
@@ -48,8 +49,9 @@ use self::queue::{Queue, Waits};
 use self::region::Region;
 use self::root::{Extras, Root};
 use super::{
-    BufferSpec, Device, DeviceBuffer, DeviceFault, DeviceInfo, DeviceKernel, DeviceRegion,
-    KernelSpec, Leading, Point, QueueIndex, RegionPlan, Waited,
+    BufferSpec, DEVICE_VARIABLE, Device, DeviceBuffer, DeviceFault, DeviceInfo, DeviceKernel,
+    DeviceRegion, DeviceSelector, KernelSpec, Leading, Point, QueueIndex, RegionPlan,
+    SelectionError, Waited,
 };
 
 /// How a device is opened.
@@ -62,6 +64,8 @@ pub struct VulkanOptions {
     pub entry: Option<::ash::Entry>,
     /// Which device is wanted.
     pub selector: DeviceSelector,
+    /// Lets the processor itself be the best device, where it is the only one.
+    pub allow_software: bool,
     /// Device extensions to switch on beside what the runtime needs, for code
     /// that records its own commands.
     pub extensions: Vec<CString>,
@@ -84,6 +88,13 @@ impl VulkanOptions {
     #[must_use]
     pub fn selector(mut self, selector: DeviceSelector) -> Self {
         self.selector = selector;
+        self
+    }
+
+    /// The same options with or without software devices.
+    #[must_use]
+    pub fn allow_software(mut self, allow: bool) -> Self {
+        self.allow_software = allow;
         self
     }
 
@@ -114,6 +125,7 @@ impl fmt::Debug for VulkanOptions {
         f.debug_struct("VulkanOptions")
             .field("interposed", &self.entry.is_some())
             .field("selector", &self.selector)
+            .field("allow_software", &self.allow_software)
             .field("extensions", &self.extensions)
             .field("reserve_queue", &self.reserve_queue)
             .field("debug_names", &self.debug_names)
@@ -150,14 +162,12 @@ impl VulkanDevice {
     /// than one, something missing, or the driver's refusal.
     pub fn open(options: VulkanOptions) -> Result<Self, SelectionError> {
         let variable = std::env::var(DEVICE_VARIABLE).ok();
-        let wanted = options.selector.or_named_by(variable.as_deref());
+        let wanted = selection::wish(options.selector, variable.as_deref());
         let instance = Instance::open(options.entry, options.debug_names)?;
         let mut surveys = survey::survey(&instance)?;
-        let candidates: Vec<Candidate> = surveys
-            .iter()
-            .map(|survey| Candidate::of(&survey.info))
-            .collect();
-        let chosen = surveys.swap_remove(selection::choose(&candidates, &wanted)?);
+        let devices: Vec<DeviceInfo> = surveys.iter().map(|one| one.info.clone()).collect();
+        let place = selection::choose(&devices, &wanted, options.allow_software)?;
+        let chosen = surveys.swap_remove(place);
         let extras = Extras {
             extensions: &options.extensions,
             reserve_queue: options.reserve_queue,
@@ -171,8 +181,8 @@ impl VulkanDevice {
 
     /// The native handles, for code that records its own commands.
     #[cfg(feature = "ash")]
-    pub fn access(&self) -> access::VulkanAccess {
-        access::VulkanAccess::new(&self.root)
+    pub fn access(&self) -> VulkanAccess {
+        VulkanAccess::new(&self.root)
     }
 
     fn queue(&self, queue: QueueIndex) -> Result<&Queue, DeviceFault> {

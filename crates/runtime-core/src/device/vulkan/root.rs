@@ -25,9 +25,8 @@ use super::memory::Memory;
 use super::names::Names;
 use super::queue::Queue;
 use super::queues::{QueuePlace, QueuePlan, distinct};
-use super::selection::{Candidate, SelectionError};
 use super::survey::{self, Survey};
-use crate::device::DeviceInfo;
+use crate::device::{Candidate, DeviceInfo, SelectionError};
 
 /// The driver's device and what belongs to it for its whole life.
 pub(super) struct Root {
@@ -62,7 +61,9 @@ impl Root {
         survey: Survey,
         extras: Extras<'_>,
     ) -> Result<Self, SelectionError> {
-        let candidate = Candidate::of(&survey.info);
+        let candidate = Candidate {
+            info: Box::new(survey.info.clone()),
+        };
         let Some(plan) = survey.plan.clone() else {
             return Err(refused(
                 &candidate,
@@ -178,9 +179,9 @@ impl Drop for Root {
     }
 }
 
-fn refused(device: &Candidate, call: &'static str, code: vk::Result) -> SelectionError {
-    SelectionError::DeviceRefused {
-        device: device.clone(),
+fn refused(candidate: &Candidate, call: &'static str, code: vk::Result) -> SelectionError {
+    SelectionError::Open {
+        candidate: candidate.clone(),
         call,
         code: code.as_raw(),
     }
@@ -196,7 +197,7 @@ fn wanted_extensions(
     for name in &names {
         if !survey::offers(instance, survey.physical, name)? {
             return Err(SelectionError::MissingExtension {
-                device: candidate.clone(),
+                candidate: candidate.clone(),
                 extension: name.to_string_lossy().into_owned(),
             });
         }
@@ -221,7 +222,7 @@ fn reserved_place(
         (false, _) => Ok(None),
         (true, Some(place)) => Ok(Some(place)),
         (true, None) => Err(SelectionError::NoReservedQueue {
-            device: candidate.clone(),
+            candidate: candidate.clone(),
         }),
     }
 }

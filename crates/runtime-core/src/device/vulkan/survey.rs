@@ -8,9 +8,9 @@ use ash::vk;
 use super::features::FeatureSet;
 use super::instance::Instance;
 use super::queues::QueuePlan;
-use super::selection::SelectionError;
 use crate::device::{
     DeviceInfo, DeviceKind, DeviceUuid, Heap, LaneMap, Limits, QueueFamily, QueueRole,
+    SelectionError,
 };
 
 /// A physical device that was looked at.

@@ -4,11 +4,12 @@ use ash::vk;
 
 use super::interposer::{self, Faults, inject};
 use super::*;
+use crate::device::Candidate;
 
 fn open() -> Result<VulkanDevice, SelectionError> {
     let options = VulkanOptions::default()
         .entry(interposer::entry())
-        .selector(DeviceSelector::BestOrSoftware);
+        .allow_software(true);
     VulkanDevice::open(options)
 }
 
@@ -37,7 +38,7 @@ fn a_refused_instance_keeps_its_code() {
     });
     assert_eq!(
         refusal,
-        SelectionError::Refused {
+        SelectionError::Instance {
             call: "vkCreateInstance",
             code: vk::Result::ERROR_LAYER_NOT_PRESENT.as_raw(),
         }
@@ -64,7 +65,7 @@ fn a_device_without_timelines_is_refused() {
     };
     assert!(!candidates.is_empty());
     for candidate in candidates {
-        assert_eq!(candidate.missing, ["timelineSemaphore"]);
+        assert_eq!(candidate.info.missing, ["timelineSemaphore"]);
     }
 }
 
@@ -73,7 +74,7 @@ fn a_refused_device_keeps_its_code() {
     let refusal = refusal(|faults| {
         faults.create_device = Some(vk::Result::ERROR_INITIALIZATION_FAILED);
     });
-    let SelectionError::DeviceRefused { call, code, .. } = refusal else {
+    let SelectionError::Open { call, code, .. } = refusal else {
         panic!("{refusal}");
     };
     assert_eq!(call, "vkCreateDevice");
@@ -83,12 +84,11 @@ fn a_refused_device_keeps_its_code() {
 #[test]
 fn an_unknown_device_lists_the_known_ones() {
     let known = enumerate(None).expect("a loader");
-    let options =
-        VulkanOptions::default().selector(DeviceSelector::Named("no such device".to_owned()));
+    let options = VulkanOptions::default().selector(DeviceSelector::Named("no such device".into()));
     let Err(SelectionError::NoMatch { candidates, .. }) = VulkanDevice::open(options) else {
         panic!("no device has that name");
     };
-    let names = |one: &Candidate| one.name.clone();
+    let names = |one: &Candidate| one.info.name.clone();
     let listed: Vec<String> = candidates.iter().map(names).collect();
     let known: Vec<String> = known.iter().map(|info| info.name.clone()).collect();
     assert_eq!(listed, known);
@@ -106,7 +106,7 @@ fn a_device_is_opened_by_its_uuid() {
 #[test]
 fn an_unknown_extension_is_named() {
     let options = VulkanOptions::default()
-        .selector(DeviceSelector::BestOrSoftware)
+        .allow_software(true)
         .extension(c"VK_LANEKEEPER_none".to_owned());
     let Err(SelectionError::MissingExtension { extension, .. }) = VulkanDevice::open(options)
     else {
@@ -118,7 +118,7 @@ fn an_unknown_extension_is_named() {
 #[test]
 fn a_reserved_queue_exists_or_is_refused() {
     let options = VulkanOptions::default()
-        .selector(DeviceSelector::BestOrSoftware)
+        .allow_software(true)
         .reserve_queue(true);
     let queues: u32 = {
         let rig = Rig::new();
