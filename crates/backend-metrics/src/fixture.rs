@@ -1,5 +1,7 @@
 //! A backend in the middle of its life, for the tests of several modules.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use crate::{
@@ -72,4 +74,27 @@ pub(crate) fn recorder() -> Recorder {
 
 pub(crate) fn snapshot() -> BackendMetricsSnapshot {
     recorder().snapshot(facts())
+}
+
+pub(crate) const THREADS: u64 = 4;
+/// Long enough that threads overlap even where they share one processor.
+pub(crate) const ROUNDS: u64 = 500_000;
+
+/// Runs `event` [`ROUNDS`] times on each of [`THREADS`] threads that start
+/// together.
+pub(crate) fn hammer(event: impl Fn() + Sync) {
+    let started = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                started.fetch_add(1, Ordering::SeqCst);
+                while started.load(Ordering::SeqCst) as u64 != THREADS {
+                    thread::yield_now();
+                }
+                for _ in 0..ROUNDS {
+                    event();
+                }
+            });
+        }
+    });
 }

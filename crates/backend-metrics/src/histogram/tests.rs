@@ -1,3 +1,5 @@
+use crate::fixture::{ROUNDS, THREADS, hammer};
+
 use super::*;
 
 fn recorded(durations: &[Duration]) -> HistogramSnapshot {
@@ -38,10 +40,21 @@ fn zero_counts_in_the_first_bucket() {
 
 #[test]
 fn an_absurd_duration_leaves_the_sum_usable() {
-    let snapshot = recorded(&[Duration::MAX, Duration::from_secs(1)]);
+    let century = LONGEST_RECORDED * 100;
+    let snapshot = recorded(&[Duration::MAX, century, Duration::from_secs(1)]);
     let second_ns = 1_000_000_000;
     let year_ns = u64::try_from(LONGEST_RECORDED.as_nanos()).unwrap();
-    assert_eq!(snapshot.sum_ns, year_ns + second_ns);
-    assert_eq!(snapshot.count(), 2);
-    assert_eq!(snapshot.buckets[BUCKETS - 1], 1);
+    assert_eq!(snapshot.sum_ns, 2 * year_ns + second_ns);
+    assert_eq!(snapshot.count(), 3);
+    assert_eq!(snapshot.buckets[BUCKETS - 1], 2);
+}
+
+#[test]
+fn threads_of_one_histogram_lose_nothing() {
+    let histogram = Histogram::default();
+    hammer(|| histogram.record(Duration::from_nanos(3)));
+    let mut snapshot = HistogramSnapshot::zero();
+    histogram.add_to(&mut snapshot);
+    assert_eq!(snapshot.count(), THREADS * ROUNDS);
+    assert_eq!(snapshot.sum_ns, 3 * THREADS * ROUNDS);
 }

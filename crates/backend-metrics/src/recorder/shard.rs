@@ -290,3 +290,7 @@ fn thread_number() -> usize {
     // A thread that is being torn down may have lost its number.
     MINE.try_with(|number| *number).unwrap_or(0)
 }
+
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
+mod tests;
