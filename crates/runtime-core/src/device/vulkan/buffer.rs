@@ -27,6 +27,11 @@ pub(super) struct Buffer {
 impl Buffer {
     /// Creates a buffer and binds memory to it.
     pub(super) fn new(root: &Arc<Root>, spec: BufferSpec<'_>) -> Result<Self, DeviceFault> {
+        if spec.bytes > root.info.limits.buffer_bytes {
+            return Err(DeviceFault::OutOfDeviceMemory {
+                requested_bytes: spec.bytes,
+            });
+        }
         // From here on the buffer destroys what it has, also half made.
         let mut buffer = Self {
             root: Arc::clone(root),
@@ -151,7 +156,7 @@ fn create(root: &Root, spec: BufferSpec<'_>) -> Result<vk::Buffer, DeviceFault> 
             .queue_family_indices(&root.sharing);
     }
     // SAFETY: VUID-VkBufferCreateInfo-size-00912: the runtime asks for no empty
-    // buffer; VUID-VkBufferCreateInfo-sharingMode-01419: the families are
+    // buffer; VUID-VkBufferCreateInfo-size-06409: nor is it above the limit; VUID-VkBufferCreateInfo-sharingMode-01419: the families are
     // distinct.
     unsafe { root.device.create_buffer(&info, None) }.map_err(|code| {
         match root.loss.fault("vkCreateBuffer", code) {

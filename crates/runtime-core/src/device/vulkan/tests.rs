@@ -6,6 +6,8 @@
     reason = "the tests submit, and touch mapped memory between submissions"
 )]
 
+mod disguise;
+mod disguised;
 mod interposer;
 mod losing;
 mod opening;
@@ -13,6 +15,9 @@ mod working;
 
 #[cfg(feature = "wgsl")]
 mod computing;
+#[cfg(feature = "ash")]
+mod recording;
+mod specializing;
 
 use super::*;
 use crate::device::{Command, MemoryPlacement, Span};
@@ -138,4 +143,37 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     let (words, rest) = bytes.as_chunks();
     assert!(rest.is_empty());
     words.iter().map(|word| u32::from_ne_bytes(*word)).collect()
+}
+
+/// Sixty-four dependent submissions over all lanes, each of which copies what
+/// the last one left and adds a word; the host waits only for the last.
+fn chain(rig: &Rig) {
+    let buffer = rig.buffer(1 << 16, MemoryPlacement::Device);
+    let other = rig.buffer(1 << 16, MemoryPlacement::Device);
+    let lanes = [Lane::Compute, Lane::Upload, Lane::Compute, Lane::Download];
+    let mut regions = Vec::new();
+    let mut last: Option<Point> = None;
+    for round in 0..64_u32 {
+        let (from, to) = if round % 2 == 0 {
+            (&buffer, &other)
+        } else {
+            (&other, &buffer)
+        };
+        let mark = Command::Fill {
+            target: span(to, u64::from(round) * 4, 4),
+            word: round,
+        };
+        let lane = lanes[usize::try_from(round).expect("a chain") % lanes.len()];
+        let whole = copy(from, 0, to, 0, from.bytes());
+        let region = rig.region(lane, vec![whole, Command::Barrier, mark]);
+        let waits: Vec<Point> = last.into_iter().collect();
+        let point = rig
+            .submit(&region, Leading::Barrier, &waits)
+            .expect("a chain");
+        last = Some(point);
+        regions.push(region);
+    }
+    rig.wait(last.expect("a chain"));
+    let expected: Vec<u32> = (0..64).collect();
+    assert_eq!(words(&rig.read(&buffer))[..64], expected);
 }

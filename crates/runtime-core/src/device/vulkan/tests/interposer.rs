@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 
 use ash::vk;
 
+use super::disguise;
+
 /// What the calls of this thread answer instead of being made; a queue of one
 /// is used up, the others last.
 #[derive(Default)]
@@ -23,6 +25,7 @@ pub(super) struct Faults {
     pub(super) wait: Option<vk::Result>,
     pub(super) next_pipeline: Option<vk::Result>,
     pub(super) allocate_memory: Option<vk::Result>,
+    pub(super) disguise: disguise::Disguise,
 }
 
 thread_local! {
@@ -42,6 +45,22 @@ pub(super) fn entry() -> ash::Entry {
     };
     // SAFETY: every function is the loader's, or a stand-in of its type.
     unsafe { ash::Entry::from_static_fn(interposed) }
+}
+
+/// Looks at or changes the disguise of this thread.
+pub(super) fn disguised<R>(look: impl FnOnce(&mut disguise::Disguise) -> R) -> R {
+    FAULTS.with_borrow_mut(|faults| look(&mut faults.disguise))
+}
+
+/// The loader's function for this thread's instance.
+///
+/// # Safety
+/// `F` is the type of the functions with this name.
+pub(super) unsafe fn below<F: Copy>(name: &CStr) -> F {
+    let function = real(INSTANCE.get(), name).expect("a function of the loader");
+    assert_eq!(size_of::<F>(), size_of_val(&function));
+    // SAFETY: the caller's promise; both are addresses of functions.
+    unsafe { std::mem::transmute_copy(&function) }
 }
 
 fn loader() -> &'static ash::Entry {
@@ -102,13 +121,14 @@ stand_ins! {
             unsafe { count.write(0) };
             vk::Result::SUCCESS
         });
-    c"vkCreateDevice" PFN_vkCreateDevice create_device(
-        physical: vk::PhysicalDevice, info: *const vk::DeviceCreateInfo<'_>,
-        callbacks: *const vk::AllocationCallbacks<'_>, device: *mut vk::Device)
-        |faults: &mut Faults| faults.create_device;
     c"vkQueueSubmit2" PFN_vkQueueSubmit2 submit(
         queue: vk::Queue, count: u32, submits: *const vk::SubmitInfo2<'_>, fence: vk::Fence)
-        |faults: &mut Faults| faults.next_submit.take();
+        |faults: &mut Faults| {
+            // SAFETY: Vulkan's caller passes that many submissions.
+            let submits = unsafe { std::slice::from_raw_parts(submits, count as usize) };
+            faults.disguise.note_waits(submits);
+            faults.next_submit.take()
+        };
     c"vkGetSemaphoreCounterValue" PFN_vkGetSemaphoreCounterValue counter(
         device: vk::Device, semaphore: vk::Semaphore, value: *mut u64)
         |faults: &mut Faults| faults.counter.map(|fault| match fault {
@@ -154,17 +174,31 @@ unsafe extern "system" fn create_instance(
     result
 }
 
+unsafe extern "system" fn create_device(
+    physical: vk::PhysicalDevice,
+    info: *const vk::DeviceCreateInfo<'_>,
+    callbacks: *const vk::AllocationCallbacks<'_>,
+    device: *mut vk::Device,
+) -> vk::Result {
+    if let Some(code) = FAULTS.with_borrow(|faults| faults.create_device) {
+        return code;
+    }
+    // SAFETY: Vulkan's caller passes an info that is alive.
+    let mut info = unsafe { *info };
+    info.queue_create_info_count = disguise::undisguised(&info);
+    // SAFETY: the type belongs to the name.
+    let create: vk::PFN_vkCreateDevice = unsafe { below(c"vkCreateDevice") };
+    // SAFETY: the arguments are passed on, without the disguise.
+    unsafe { create(physical, &raw const info, callbacks, device) }
+}
+
 unsafe extern "system" fn features(
     physical: vk::PhysicalDevice,
     features: *mut vk::PhysicalDeviceFeatures2<'_>,
 ) {
-    let function = real(INSTANCE.get(), c"vkGetPhysicalDeviceFeatures2").expect("a function");
-    // SAFETY: the loader's function of this name has this type.
-    let function = unsafe {
-        std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkGetPhysicalDeviceFeatures2>(
-            function,
-        )
-    };
+    // SAFETY: the type belongs to the name.
+    let function: vk::PFN_vkGetPhysicalDeviceFeatures2 =
+        unsafe { below(c"vkGetPhysicalDeviceFeatures2") };
     // SAFETY: the arguments are passed on as they came.
     unsafe { function(physical, features) };
     if !FAULTS.with_borrow(|faults| faults.no_timelines) {
@@ -195,13 +229,14 @@ unsafe extern "system" fn instance_function(
             Some(instance_function as vk::PFN_vkGetInstanceProcAddr as *const ())
         }
         b"vkGetDeviceProcAddr" => Some(device_function as vk::PFN_vkGetDeviceProcAddr as *const ()),
+        b"vkCreateDevice" => Some(create_device as vk::PFN_vkCreateDevice as *const ()),
         b"vkCreateInstance" => Some(create_instance as vk::PFN_vkCreateInstance as *const ()),
         b"vkGetPhysicalDeviceFeatures2" => {
             Some(features as vk::PFN_vkGetPhysicalDeviceFeatures2 as *const ())
         }
         _ => None,
     };
-    match own {
+    match own.or_else(|| disguise::stand_in(name)) {
         Some(own) => {
             // SAFETY: it is the address of a function, which its user casts to
             // the type that belongs to the name.
@@ -216,8 +251,14 @@ unsafe extern "system" fn device_function(
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     // SAFETY: Vulkan's caller passes a name that ends.
-    if let Some(own) = stand_in(unsafe { CStr::from_ptr(name) }) {
+    let known = unsafe { CStr::from_ptr(name) };
+    if let Some(own) = stand_in(known) {
         return Some(own);
+    }
+    if let Some(own) = disguise::stand_in(known) {
+        // SAFETY: it is the address of a function, which its user casts to the
+        // type that belongs to the name.
+        return Some(unsafe { std::mem::transmute::<*const (), unsafe extern "system" fn()>(own) });
     }
     let function = real(INSTANCE.get(), c"vkGetDeviceProcAddr")?;
     // SAFETY: the loader's function of this name has this type.

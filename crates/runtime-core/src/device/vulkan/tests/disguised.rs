@@ -1,0 +1,125 @@
+//! What only other devices than the machine's have: a family for transfers,
+//! memory without coherence, tight limits.
+
+use super::interposer::{self, Faults, disguised, inject};
+use super::*;
+
+fn rig(change: impl FnOnce(&mut disguise::Disguise)) -> Rig {
+    inject(|faults| {
+        *faults = Faults::default();
+        change(&mut faults.disguise);
+    });
+    Rig::with(VulkanOptions::default().entry(interposer::entry()))
+}
+
+fn split() -> Rig {
+    let rig = rig(|disguise| disguise.transfer_family = true);
+    let info = rig.device.info();
+    assert_eq!(info.queue_families, [0, 1]);
+    assert_ne!(
+        info.lanes.queue(Lane::Upload),
+        info.lanes.queue(Lane::Compute)
+    );
+    rig
+}
+
+#[test]
+fn lanes_on_two_queues_chain_by_their_timelines() {
+    let rig = split();
+    chain(&rig);
+    assert_eq!(disguised(|disguise| disguise.sharing.clone()), [0, 1]);
+    let waits = disguised(|disguise| std::mem::take(&mut disguise.waits));
+    assert!(waits.iter().any(|values| !values.is_empty()));
+}
+
+#[test]
+fn a_submission_waits_once_for_each_other_queue() {
+    let rig = split();
+    let buffer = rig.buffer(64, MemoryPlacement::Device);
+    let mut regions = Vec::new();
+    let mut submit = |lane: Lane, waits: &[Point]| {
+        let region = rig.region(lane, vec![fill(&buffer, 1)]);
+        let point = rig.submit(&region, Leading::Barrier, waits).unwrap();
+        regions.push(region);
+        point
+    };
+    let computed = [submit(Lane::Compute, &[]), submit(Lane::Compute, &[])];
+    let uploaded = submit(Lane::Upload, &[computed[1], computed[0]]);
+    let last = submit(Lane::Upload, &[uploaded]);
+    rig.wait(last);
+    assert_eq!([computed[0].value, computed[1].value], [1, 2]);
+    assert_eq!([uploaded.value, last.value], [1, 2]);
+    assert_eq!(
+        disguised(|disguise| disguise.waits.clone()),
+        [vec![], vec![], vec![2], vec![]]
+    );
+}
+
+#[test]
+fn incoherent_memory_is_flushed_in_whole_atoms() {
+    let rig = rig(|disguise| disguise.incoherent = true);
+    let atom = rig.device.info().limits.atom_bytes;
+    let small: Vec<_> = (0..4)
+        .map(|_| rig.buffer(4, MemoryPlacement::Upload))
+        .collect();
+    let large = rig.buffer(4096, MemoryPlacement::Download);
+    for buffer in &small {
+        buffer.flush(1, 2).unwrap();
+    }
+    large.invalidate(0x203, 24).unwrap();
+    let mut ranges = disguised(|disguise| std::mem::take(&mut disguise.ranges));
+    assert_eq!(ranges.len(), 5);
+    for (_, offset, bytes) in &ranges {
+        assert_eq!((offset % atom, bytes % atom), (0, 0));
+    }
+    ranges[..4].sort_unstable_by_key(|(_, offset, _)| *offset);
+    for pair in ranges[..4].windows(2) {
+        assert!(
+            pair[0].1 + pair[0].2 <= pair[1].1,
+            "neighbours share an atom"
+        );
+    }
+}
+
+#[test]
+fn incoherent_memory_carries_exact_bytes() {
+    let rig = rig(|disguise| disguise.incoherent = true);
+    let bytes: Vec<u8> = (0..=255).collect();
+    let uploaded = rig.upload(&bytes);
+    assert_eq!(rig.read(&uploaded), bytes);
+    assert_eq!(disguised(|disguise| disguise.ranges.len()), 2);
+}
+
+#[test]
+fn coherent_memory_is_never_flushed() {
+    let rig = rig(|_| {});
+    let uploaded = rig.upload(&[1; 64]);
+    rig.read(&uploaded);
+    assert_eq!(disguised(|disguise| disguise.ranges.len()), 0);
+}
+
+#[test]
+fn allocations_stay_within_the_drivers_limit() {
+    let rig = rig(|disguise| disguise.allocation_limit = Some(16));
+    let small: Vec<_> = (0..10_000)
+        .map(|_| rig.buffer(256, MemoryPlacement::Device))
+        .collect();
+    let mut large = Vec::new();
+    let refusal = loop {
+        let spec = BufferSpec {
+            bytes: 70 << 20,
+            placement: MemoryPlacement::Device,
+            label: "large",
+        };
+        match rig.device.allocate(spec) {
+            Ok(buffer) => large.push(buffer),
+            Err(refusal) => break refusal,
+        }
+        assert!(large.len() <= 16);
+    };
+    assert_eq!(refusal, DeviceFault::TooManyAllocations { limit: 16 });
+    assert_eq!(rig.device.root.memory().block_count(), 16);
+    drop(large.pop());
+    rig.buffer(70 << 20, MemoryPlacement::Device);
+    drop(small);
+}
