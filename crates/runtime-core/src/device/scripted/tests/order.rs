@@ -159,10 +159,12 @@ fn an_inner_barrier_orders_submissions() {
     let bench = bench();
     let (one, two) = (device_buffer(&bench), device_buffer(&bench));
     bench.controls.hold(Lane::Compute);
+    let _before = bench.run(Lane::Compute, "before", fill(&one, 64, 4, 1));
     let commands = vec![fill(&one, 0, 4, 1), Command::Barrier, fill(&two, 0, 4, 1)];
     let split = bench.record(Lane::Compute, "split", commands).unwrap();
     bench.submit(&split, Leading::Nothing, &[]).unwrap();
     let _head = bench.run(Lane::Compute, "over the head", fill(&one, 0, 4, 1));
+    let _past = bench.run(Lane::Compute, "over the one before", fill(&one, 64, 4, 1));
     let tail = bench
         .record(Lane::Compute, "over the tail", vec![fill(&two, 0, 4, 1)])
         .unwrap();
