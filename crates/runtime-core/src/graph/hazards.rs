@@ -89,6 +89,8 @@ impl<R: Copy + Ord> HazardTable<R> {
         if range.is_empty() {
             return;
         }
+        // Its caller may well make the region known only after this.
+        let is_live = |asked: R| asked == region || is_live(asked);
         let segments = self.buffers.entry(buffer).or_default();
         let before = segments.len();
         segments.access(range, access, region, &is_live, &mut self.found);

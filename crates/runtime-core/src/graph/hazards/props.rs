@@ -1,6 +1,6 @@
 //! The table against brute force over single bytes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use proptest::prelude::*;
@@ -22,12 +22,11 @@ impl Step {
         writes && self.range.start < other.range.end && other.range.start < self.range.end
     }
 
-    fn at(&self, byte: u64) -> Self {
-        let hit = self.range.contains(&byte);
-        Self {
-            range: if hit { byte..byte + 1 } else { 0..0 },
+    fn at(&self, byte: u64) -> Option<Self> {
+        self.range.contains(&byte).then(|| Self {
+            range: byte..byte + 1,
             ..self.clone()
-        }
+        })
     }
 }
 
@@ -107,11 +106,11 @@ fn conflicts(steps: &[Step]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// The transitive reductions of the accesses to each byte, as pairs of regions.
+/// The transitive reductions of what happens to each byte, as pairs of regions.
 fn reduced_per_byte(steps: &[Step]) -> Edges {
     let mut edges = Edges::new();
     for byte in 0..BYTES {
-        let here: Vec<Step> = steps.iter().map(|step| step.at(byte)).collect();
+        let here: Vec<Step> = steps.iter().filter_map(|step| step.at(byte)).collect();
         let direct = conflicts(&here);
         let reaches = closure(here.len(), direct.iter().copied());
         for (from, to) in direct {
@@ -123,6 +122,27 @@ fn reduced_per_byte(steps: &[Step]) -> Edges {
         }
     }
     edges
+}
+
+/// The same steps with at most one per region and byte: a write if there is one.
+fn strongest_per_byte(steps: &[Step]) -> Vec<Step> {
+    let mut strongest: BTreeMap<(usize, u64), Access> = BTreeMap::new();
+    for step in steps {
+        for byte in step.range.clone() {
+            let access = strongest.entry((step.region, byte)).or_insert(step.access);
+            if step.access == Access::Write {
+                *access = Access::Write;
+            }
+        }
+    }
+    let steps = strongest.into_iter();
+    steps
+        .map(|((region, byte), access)| Step {
+            region,
+            range: byte..byte + 1,
+            access,
+        })
+        .collect()
 }
 
 fn uncovered(steps: &[Step], edges: &Edges) -> Option<(usize, usize)> {
@@ -139,7 +159,12 @@ proptest! {
     fn edges_are_each_bytes_reduction(steps in in_order()) {
         let edges = inferred(&steps, &mut HazardTable::new());
         prop_assert_eq!(uncovered(&steps, &edges), None);
-        prop_assert_eq!(&edges, &reduced_per_byte(&steps));
+        // Not an edge less than one reduction per byte needs, and none more than
+        // the reduction over single accesses has: that is the stated slack.
+        let fewest = reduced_per_byte(&strongest_per_byte(&steps));
+        prop_assert!(edges.is_superset(&fewest), "{edges:?} lack some of {fewest:?}");
+        let most = reduced_per_byte(&steps);
+        prop_assert!(edges.is_subset(&most), "{edges:?} exceed {most:?}");
     }
 
     #[test]
@@ -164,9 +189,9 @@ proptest! {
             if step.region == live.len() {
                 live.push(true);
             }
-            for earlier in 0..index {
-                let (from, to) = (steps[earlier].region, step.region);
-                if live[from] && from != to && steps[earlier].conflicts_with(step) {
+            for earlier in &steps[..index] {
+                let (from, to) = (earlier.region, step.region);
+                if live[from] && from != to && earlier.conflicts_with(step) {
                     must_precede.push((from, to));
                 }
             }
