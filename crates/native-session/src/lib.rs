@@ -1,1 +1,8 @@
-//! native-session.
+#![doc = include_str!("../README.md")]
+
+mod builder;
+mod exit;
+mod session;
+
+pub use builder::NativeSessionBuilder;
+pub use session::NativeSession;
