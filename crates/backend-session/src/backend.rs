@@ -6,6 +6,7 @@ mod close;
 mod delivery;
 mod device;
 mod diagnostics;
+mod proofs;
 mod resident;
 mod shared;
 mod timer;
@@ -16,6 +17,7 @@ pub use delivery::ReportSink;
 pub use diagnostics::{BackendDiagnostics, DeliveryDiagnostics, DeviceTelemetrySnapshot};
 pub use resident::ResidentReservation;
 
+pub(crate) use device::Generation;
 pub(crate) use shared::Shared;
 
 use crate::admission::{MOST_CAPACITY_BYTES, Moves, check_range};

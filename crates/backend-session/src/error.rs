@@ -190,7 +190,7 @@ pub enum Error {
     #[error("the device runtime failed: {code}")]
     Runtime {
         /// The runtime's code.
-        code: String,
+        code: &'static str,
         /// It is lost for good.
         device_lost: bool,
     },
@@ -300,6 +300,8 @@ pub enum ThreadRole {
     Timer,
     /// Runs sinks and drops activity leases.
     Delivery,
+    /// Watches device work that goes on after its attempt.
+    Proof,
 }
 
 impl std::fmt::Display for ThreadRole {
@@ -308,6 +310,7 @@ impl std::fmt::Display for ThreadRole {
             Self::Close => "close",
             Self::Timer => "timer",
             Self::Delivery => "delivery",
+            Self::Proof => "proof",
         })
     }
 }
@@ -392,12 +395,20 @@ impl Error {
             }
             Self::NoCapableDevice { devices } => facts.devices = Some(*devices),
             Self::NoHealthyDevice { capable } => facts.devices = Some(*capable),
-            Self::Client { code } | Self::Runtime { code, .. } => {
-                facts.source_code = Some(code.clone());
-            }
+            Self::Client { code } => facts.source_code = Some(code.clone()),
+            Self::Runtime { code, .. } => facts.source_code = Some((*code).to_owned()),
             _ => {}
         }
         facts
+    }
+}
+
+impl From<runtime_core::Error> for Error {
+    fn from(error: runtime_core::Error) -> Self {
+        Self::Runtime {
+            code: error.code(),
+            device_lost: error.kind() == runtime_core::ErrorKind::DeviceLost,
+        }
     }
 }
 

@@ -5,6 +5,9 @@ use crate::attempt::{Attempt, AttemptCanceller, AttemptReceiver, Record};
 use crate::backend::Shared;
 use crate::error::{Error, Result};
 use crate::identity::AttemptId;
+use crate::work::QueryLease;
+use runtime_core::Runtime;
+use runtime_core::lane::DrainScope;
 use runtime_sync::Mutex;
 use runtime_sync::unmodelled::Arc;
 use std::fmt;
@@ -91,6 +94,42 @@ impl QueryHandle {
             });
         }
         Ok(())
+    }
+
+    /// A view of the device's runtime, charged to this grant: allocate, prepare
+    /// graphs, submit. It is revoked when the attempt ends, and all that was made
+    /// through it; work that the device has accepted goes on to its proof.
+    ///
+    /// # Errors
+    /// `AttemptEnded`; `LedgerOnly` where the device has no runtime.
+    pub fn runtime(&self) -> Result<Runtime> {
+        self.check()?;
+        let now_ns = self.grant.shared.now_ns();
+        self.grant
+            .record
+            .work
+            .view(now_ns)
+            .ok_or_else(|| match self.check() {
+                Err(ended) => ended,
+                Ok(()) => Error::LedgerOnly {
+                    ordinal: self.device_ordinal(),
+                },
+            })
+    }
+
+    /// The compute lane of the device, waiting in turn, for a stage of foreign
+    /// work under this grant.
+    ///
+    /// For any executor; dropping the future leaves the lane's line.
+    ///
+    /// # Errors
+    /// `AttemptEnded`, also when the attempt ends during the wait; `LedgerOnly`;
+    /// the runtime's own.
+    pub async fn lease(&self, scope: DrainScope) -> Result<QueryLease> {
+        let lease = self.runtime()?.lease_async(scope).await?;
+        QueryLease::new(&self.grant.record, lease).ok_or(Error::AttemptEnded {
+            attempt: self.attempt(),
+        })
     }
 
     /// Something that can end the attempt from anywhere.

@@ -12,6 +12,7 @@ mod handle;
 mod identity;
 mod report;
 mod session;
+mod work;
 
 pub use admission::{Admission, DeviceFilter, QueryAdmissionRequest};
 pub use attempt::{
@@ -33,3 +34,4 @@ pub use report::{
     QueryAttemptReport, REPORT_SCHEMA_VERSION,
 };
 pub use session::GpuBackendSession;
+pub use work::QueryLease;

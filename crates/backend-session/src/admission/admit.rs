@@ -114,6 +114,7 @@ impl Future for Admission {
             Polled::Granted(grant, waker) => {
                 callout::run(|| drop(waker));
                 let shared = self.shared.clone();
+                shared.lend(&place.record, grant);
                 let handle = QueryHandle::new(shared, place.record, grant, place.owner);
                 Poll::Ready(Ok(handle))
             }

@@ -218,7 +218,6 @@ impl Ledger {
     }
 
     /// The buffers that held retained bytes are gone.
-    #[allow(dead_code, reason = "called by devices with a runtime")]
     pub(crate) fn give_back_retained(&mut self, device: DeviceIndex, bytes: u64) {
         let account = &mut self.accounts[device.place()];
         account.retained_bytes = account.retained_bytes.saturating_sub(bytes);
@@ -232,10 +231,16 @@ impl Ledger {
         account.running = account.running.saturating_sub(1);
     }
 
-    /// A late proof frees quarantined bytes.
-    pub(crate) fn give_back_quarantined(&mut self, device: DeviceIndex, bytes: u64) {
+    /// A late proof frees quarantined bytes, but for what buffers still hold.
+    pub(crate) fn give_back_quarantined(
+        &mut self,
+        device: DeviceIndex,
+        bytes: u64,
+        retained_bytes: u64,
+    ) {
         let account = &mut self.accounts[device.place()];
         account.quarantined_bytes = account.quarantined_bytes.saturating_sub(bytes);
+        account.retained_bytes += retained_bytes.min(bytes);
     }
 
     /// Reserves resident bytes.
@@ -255,10 +260,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// Ends a resident reservation.
-    pub(crate) fn release(&mut self, device: DeviceIndex, bytes: u64) {
+    /// Ends a resident reservation, but for what buffers still hold.
+    pub(crate) fn release(&mut self, device: DeviceIndex, bytes: u64, retained_bytes: u64) {
         let account = &mut self.accounts[device.place()];
         account.resident_bytes = account.resident_bytes.saturating_sub(bytes);
+        account.retained_bytes += retained_bytes.min(bytes);
     }
 
     /// Changes a capacity.

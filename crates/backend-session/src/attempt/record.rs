@@ -5,6 +5,7 @@ use super::slot::Slot;
 use crate::error::{EndedBy, Error};
 use crate::identity::AttemptId;
 use crate::report::QueryAttemptReport;
+use crate::work::Workload;
 use runtime_sync::unmodelled::{AtomicBool, OnceLock, Ordering};
 
 /// One attempt, as its owner, its handles and its completion see it.
@@ -15,6 +16,8 @@ pub(crate) struct Record {
     /// Set once, under the line lock.
     verdict: OnceLock<Verdict>,
     is_claimed: AtomicBool,
+    /// What the attempt does on its device.
+    pub(crate) work: Workload,
 }
 
 impl Record {
@@ -24,6 +27,7 @@ impl Record {
             slot: Slot::new(),
             verdict: OnceLock::new(),
             is_claimed: AtomicBool::new(false),
+            work: Workload::new(),
         }
     }
 

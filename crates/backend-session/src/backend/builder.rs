@@ -3,6 +3,7 @@
 use super::close::CloseDesk;
 use super::delivery::{Delivery, ReportSink};
 use super::device::DeviceSlot;
+use super::proofs::Proofs;
 use super::{GpuBackend, Shared};
 use crate::admission::{
     Account, BANDS, Book, Ledger, Limits, MOST_CAPACITY_BYTES, MOST_DEVICES, check_range,
@@ -13,6 +14,7 @@ use crate::error::{Error, Field, Result, ThreadRole};
 use crate::gate::{Gate, MOST_OPEN_ATTEMPTS};
 use crate::identity::GpuBackendCoreIdentity;
 use backend_metrics::{DeviceOrdinal, Recorder};
+use runtime_core::Runtime;
 use runtime_sync::thread::{JoinHandle, spawn_named};
 use runtime_sync::unmodelled::{Arc, AtomicBool, AtomicUsize};
 use runtime_sync::{Arc as ModelledArc, Mutex};
@@ -43,6 +45,8 @@ struct Planned {
     ordinal: u32,
     capacity_bytes: u64,
     label: String,
+    /// Absent for a ledger.
+    runtime: Option<Runtime>,
 }
 
 impl GpuBackendBuilder {
@@ -71,6 +75,28 @@ impl GpuBackendBuilder {
             ordinal,
             capacity_bytes,
             label: format!("ledger {ordinal}"),
+            runtime: None,
+        });
+        self
+    }
+
+    /// Adds a device with a runtime, of whose memory grants get `capacity_bytes`
+    /// at most; they are set aside in the runtime's budget. Its ordinal is the
+    /// smallest that no device added before has.
+    ///
+    /// The backend holds one handle of the runtime until its close is
+    /// GPU-quiescent.
+    pub fn device(mut self, runtime: Runtime, capacity_bytes: u64) -> Self {
+        let is_taken = |ordinal: &u32| {
+            let mut devices = self.devices.iter();
+            devices.any(|device| device.ordinal == *ordinal)
+        };
+        let ordinal = (0..).find(|ordinal| !is_taken(ordinal)).unwrap_or(u32::MAX);
+        self.devices.push(Planned {
+            ordinal,
+            capacity_bytes,
+            label: runtime.label().to_owned(),
+            runtime: Some(runtime),
         });
         self
     }
@@ -141,11 +167,12 @@ impl GpuBackendBuilder {
         self
     }
 
-    /// Builds the backend and starts its three threads: close first, before
-    /// there is any device, then timer and delivery.
+    /// Builds the backend and starts its threads: close first, before there is any
+    /// device, then timer and delivery, and with a runtime one for proofs.
     ///
     /// # Errors
-    /// `OutOfRange`, `DuplicateDevice`, or `ThreadRefused`; whatever was built
+    /// `OutOfRange`, `DuplicateDevice`, `ThreadRefused`, or `Runtime` when a
+    /// runtime's budget cannot set its capacity aside; whatever was built
     /// until then is taken down.
     pub fn build(self) -> Result<GpuBackend> {
         self.check()?;
@@ -157,7 +184,10 @@ impl GpuBackendBuilder {
         let accounts = self
             .devices
             .iter()
-            .map(|device| Account::new(device.ordinal, device.capacity_bytes, self.most_running))
+            .map(|device| Account {
+                is_ledger_only: device.runtime.is_none(),
+                ..Account::new(device.ordinal, device.capacity_bytes, self.most_running)
+            })
             .collect();
         let gate = ModelledArc::new(Gate::new(self.most_open));
         let limits = Limits {
@@ -177,9 +207,10 @@ impl GpuBackendBuilder {
             delivery: Delivery::new(self.most_sink_reports, !self.sinks.is_empty()),
             devices: self
                 .devices
-                .into_iter()
-                .map(|device| DeviceSlot::ledger_only(device.label))
+                .iter()
+                .map(|device| DeviceSlot::new(device.label.clone()))
                 .collect(),
+            proofs: Proofs::new(),
             close_desk: CloseDesk::new(),
             bell: Bell::new(),
             is_timer_over: AtomicBool::new(false),
@@ -188,7 +219,13 @@ impl GpuBackendBuilder {
         });
         // From here on a failure drops this one handle, which signals close.
         let backend = GpuBackend::new(shared.clone());
-        start_threads(&shared, self.sinks)?;
+        let has_runtimes = self.devices.iter().any(|device| device.runtime.is_some());
+        start_threads(&shared, self.sinks, has_runtimes)?;
+        for (slot, device) in shared.devices.iter().zip(self.devices) {
+            if let Some(runtime) = device.runtime {
+                slot.attach(runtime, device.capacity_bytes)?;
+            }
+        }
         shared.clock.keep_bell(shared.bell.clone());
         Ok(backend)
     }
@@ -264,7 +301,11 @@ impl fmt::Debug for GpuBackendBuilder {
 }
 
 /// Starts the threads; they end by themselves once close is complete.
-fn start_threads(shared: &Arc<Shared>, sinks: Vec<Box<dyn ReportSink>>) -> Result<()> {
+fn start_threads(
+    shared: &Arc<Shared>,
+    sinks: Vec<Box<dyn ReportSink>>,
+    has_runtimes: bool,
+) -> Result<()> {
     let closing = shared.clone();
     let closer = start(ThreadRole::Close, "lanekeeper-close", move || {
         closing.run_close()
@@ -277,6 +318,12 @@ fn start_threads(shared: &Arc<Shared>, sinks: Vec<Box<dyn ReportSink>>) -> Resul
     let delivery = shared.delivery.clone();
     let body = move || delivery.run(sinks);
     start(ThreadRole::Delivery, "lanekeeper-deliver", body)?;
+    if has_runtimes {
+        let proving = shared.clone();
+        start(ThreadRole::Proof, "lanekeeper-proof", move || {
+            proving.run_proofs()
+        })?;
+    }
     Ok(())
 }
 

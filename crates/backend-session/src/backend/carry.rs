@@ -25,6 +25,10 @@ impl Shared {
                 self.bell.ring();
             }
             callout::wake_all(moves.wakers);
+            for (id, record) in moves.proofs {
+                record.work.revoke();
+                open.extend(self.seek_proof(id, &record));
+            }
             for ended in moves.ended {
                 open.extend(self.finish(ended));
             }
@@ -45,7 +49,7 @@ impl Shared {
             observation,
             activity,
         } = completion;
-        let (id, found) = (facts.id, CleanupFacts::default());
+        let (id, found) = (facts.id, publisher.work.facts());
         // Before a grant no device is held, and the permit goes first. After one
         // it outlives the return of the bytes.
         let gpu = if held == Held::Nothing {
@@ -55,7 +59,11 @@ impl Shared {
             gpu
         };
         let (report, mut wakers) = self.publish(&publisher, facts, held, found);
-        let moves = matches!(held, Held::Grant(_)).then(|| self.give_back(id, 0));
+        let moves = matches!(held, Held::Grant(_)).then(|| self.give_back(id, &publisher));
+        if !matches!(held, Held::Quarantined(_)) {
+            // The device is let go without a lock, and before its permit.
+            drop(publisher.work.take());
+        }
         drop(gpu);
         wakers.extend(waker);
         callout::wake_all(wakers);
@@ -67,12 +75,12 @@ impl Shared {
         moves
     }
 
-    fn give_back(&self, id: AttemptId, retained_bytes: u64) -> Moves<QueryCompletion> {
+    fn give_back(&self, id: AttemptId, record: &Record) -> Moves<QueryCompletion> {
         let now_ns = self.clock.now_ns();
         let mut moves = Moves::new();
         self.book
             .lock()
-            .give_back(id, retained_bytes, now_ns, &mut moves);
+            .give_back(id, || record.work.retain(), now_ns, &mut moves);
         moves
     }
 

@@ -209,6 +209,7 @@ impl Shared {
         callout::wake_all(wakers);
         self.delivery.stop();
         self.stop_timer();
+        self.proofs.stop();
     }
 
     /// What the devices hold at the end of the GPU scope.

@@ -2,14 +2,17 @@
 
 use super::Shared;
 use crate::admission::{DeviceIndex, Moves, check_bytes};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gate::ObservationPermit;
+use crate::work::Retained;
+use runtime_core::{MemoryBudget, Revoker, Runtime};
 use runtime_sync::unmodelled::Arc;
 use std::fmt;
 
 /// Bytes of one device that no grant gets, until this value is dropped.
 ///
-/// For what outlives attempts: cached tables, model weights. It delays no close.
+/// For what outlives attempts: cached tables, model weights. It delays no close;
+/// on a device with a runtime, the runtime stays until the reservation is dropped.
 #[must_use = "dropping the reservation gives its bytes back"]
 pub struct ResidentReservation {
     shared: Arc<Shared>,
@@ -17,9 +20,23 @@ pub struct ResidentReservation {
     ordinal: u32,
     bytes: u64,
     label: String,
+    lent: Option<Lent>,
 }
 
 impl ResidentReservation {
+    /// A view of the device's runtime whose allocations are charged to this
+    /// reservation. Its buffers can be bound by attempts on the same device; what
+    /// outlives the reservation counts as retained until it drops.
+    ///
+    /// # Errors
+    /// `LedgerOnly` where the device has no runtime.
+    pub fn runtime(&self) -> Result<Runtime> {
+        let lent = self.lent.as_ref().ok_or(Error::LedgerOnly {
+            ordinal: self.ordinal,
+        })?;
+        Ok(lent.view.clone())
+    }
+
     /// Bytes reserved.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -39,6 +56,14 @@ impl ResidentReservation {
     }
 }
 
+/// A runtime lent for a reservation.
+struct Lent {
+    view: Runtime,
+    revoker: Revoker,
+    budget: MemoryBudget,
+    retained: Arc<Retained>,
+}
+
 impl Shared {
     /// Reserves resident bytes; requests that can no longer fit end at once.
     pub(super) fn reserve_resident(
@@ -51,30 +76,56 @@ impl Shared {
         // Like every service, this one is over when close begins.
         let permit = ObservationPermit::serve(&self.gate)?;
         let device = self.find(ordinal)?;
+        // Cloned under a GPU permit, like everywhere.
+        let gpu = permit.enter_gpu()?;
+        let generation = self.generation(device);
         let now_ns = self.clock.now_ns();
         let mut moves = Moves::new();
         let reserved = self.book.lock().reserve(device, bytes, now_ns, &mut moves);
         self.carry_out(moves);
-        drop(permit);
-        reserved?;
+        if let Err(refused) = reserved {
+            drop((generation, gpu, permit));
+            return Err(refused);
+        }
+        let lent = generation.map(|generation| {
+            let budget = MemoryBudget::new(bytes, label.as_str());
+            let (view, revoker) = generation.runtime().revocable(&budget);
+            let retained = Retained::follow(self.clone(), device, &budget);
+            Lent {
+                view,
+                revoker,
+                budget,
+                retained,
+            }
+        });
+        drop((gpu, permit));
         Ok(ResidentReservation {
             shared: self.clone(),
             device,
             ordinal,
             bytes,
             label,
+            lent,
         })
     }
 }
 
 impl Drop for ResidentReservation {
     fn drop(&mut self) {
+        if let Some(lent) = &self.lent {
+            lent.revoker.revoke();
+        }
         let now_ns = self.shared.clock.now_ns();
         let mut moves = Moves::new();
-        self.shared
-            .book
-            .lock()
-            .release_resident(self.device, self.bytes, now_ns, &mut moves);
+        {
+            let mut book = self.shared.book.lock();
+            let retained_bytes = self
+                .lent
+                .as_ref()
+                .map_or(0, |lent| lent.retained.keep(&lent.budget));
+            let (device, bytes) = (self.device, self.bytes);
+            book.release_resident(device, bytes, retained_bytes, now_ns, &mut moves);
+        }
         self.shared.carry_out(moves);
     }
 }

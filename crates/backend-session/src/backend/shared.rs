@@ -7,6 +7,7 @@
 use super::close::CloseDesk;
 use super::delivery::Delivery;
 use super::device::DeviceSlot;
+use super::proofs::Proofs;
 use crate::admission::{Book, DeviceFilter, DeviceIndex, Moves, Order, Polled};
 use crate::attempt::{
     Abandoned, Attempt, AttemptFacts, BeginAttemptRequest, QueryCompletion, Record, Verdict,
@@ -37,6 +38,7 @@ pub(crate) struct Shared {
     pub(super) delivery: Delivery,
     pub(super) devices: Vec<DeviceSlot>,
     pub(super) close_desk: CloseDesk,
+    pub(super) proofs: Proofs,
     pub(super) bell: Bell,
     pub(super) is_timer_over: AtomicBool,
     /// Public handles of the backend; the last one signals close.
@@ -179,6 +181,21 @@ impl Shared {
     pub(crate) fn find(&self, ordinal: u32) -> Result<DeviceIndex> {
         let found = self.book.lock().find(ordinal);
         found.ok_or(Error::UnknownDevice { ordinal })
+    }
+
+    /// Bytes that buffers held beyond their attempt are back.
+    pub(crate) fn release_retained(&self, device: DeviceIndex, bytes: u64) {
+        let now_ns = self.clock.now_ns();
+        let mut moves = Moves::new();
+        self.book
+            .lock()
+            .release_retained(device, bytes, now_ns, &mut moves);
+        self.carry_out(moves);
+    }
+
+    /// The clock's time, for what happens outside of the book.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
     }
 
     /// One coherent snapshot.

@@ -26,20 +26,22 @@ impl<C: Carried> Book<C> {
     }
 
     /// Ends a resident reservation.
+    ///
+    /// `retained_bytes` of them are still held by somebody's buffer.
     pub(crate) fn release_resident(
         &mut self,
         device: DeviceIndex,
         bytes: u64,
+        retained_bytes: u64,
         now_ns: u64,
         moves: &mut Moves<C>,
     ) {
         self.tick(now_ns);
-        self.ledger.release(device, bytes);
+        self.ledger.release(device, bytes, retained_bytes);
         self.recheck(moves);
     }
 
     /// Bytes that a buffer held beyond its attempt are free.
-    #[allow(dead_code, reason = "called by devices with a runtime")]
     pub(crate) fn release_retained(
         &mut self,
         device: DeviceIndex,

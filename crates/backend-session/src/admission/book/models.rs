@@ -113,7 +113,9 @@ impl Scene {
                 reports += 1;
                 if matches!(ended.held, super::Held::Grant(_)) {
                     let mut more = Moves::new();
-                    self.book.lock().give_back(ended.facts.id, 0, 0, &mut more);
+                    self.book
+                        .lock()
+                        .give_back(ended.facts.id, || 0, 0, &mut more);
                     open.push(more);
                 }
                 drop(ended.completion.gpu);

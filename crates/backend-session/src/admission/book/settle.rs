@@ -82,12 +82,43 @@ impl<C: Carried> Book<C> {
         true
     }
 
-    /// The attempt's device work is over, by the evidence of its runtime.
-    #[allow(dead_code, reason = "called by devices with a runtime")]
-    pub(crate) fn prove(&mut self, id: AttemptId, now_ns: u64, moves: &mut Moves<C>) {
+    /// The attempt's device work is over, by the evidence of its runtime. For one
+    /// in quarantine, `retained` says what buffers still hold of its bytes.
+    pub(crate) fn prove(
+        &mut self,
+        id: AttemptId,
+        retained: impl FnOnce() -> u64,
+        now_ns: u64,
+        moves: &mut Moves<C>,
+    ) {
         self.tick(now_ns);
-        self.accept_proof(id, moves);
+        self.accept_proof(id, retained, moves);
         self.pump(moves);
+        self.rearm(moves);
+    }
+
+    /// True while the attempt is in quarantine.
+    pub(crate) fn is_quarantined(&self, id: AttemptId) -> bool {
+        let ticket = self
+            .entries
+            .get(&id)
+            .and_then(|entry| entry.ticket.as_ref());
+        ticket.is_some_and(|ticket| matches!(ticket.stage, Stage::Quarantined(_)))
+    }
+
+    /// No proof of the attempt's device work will come: it goes into quarantine,
+    /// and its device out of service.
+    pub(crate) fn give_up(&mut self, id: AttemptId, now_ns: u64, moves: &mut Moves<C>) {
+        self.tick(now_ns);
+        let stage = self
+            .entries
+            .get(&id)
+            .and_then(|entry| entry.ticket.as_ref())
+            .map(|ticket| ticket.stage);
+        self.quarantine(id, moves);
+        if let Some(Stage::Ending(grant) | Stage::Quarantined(grant)) = stage {
+            self.set_open(grant.device, false, now_ns, moves);
+        }
         self.rearm(moves);
     }
 
@@ -102,17 +133,18 @@ impl<C: Carried> Book<C> {
         if let Some(Stage::Ending(grant) | Stage::Quarantined(grant)) = stage
             && self.ledger.account(grant.device).is_ledger_only
         {
-            self.accept_proof(id, moves);
+            self.accept_proof(id, || 0, moves);
             self.pump(moves);
         }
         self.rearm(moves);
     }
 
-    /// The report is out: the grant's bytes go back to the line.
+    /// The report is out: the grant's bytes go back to the line, but for what
+    /// buffers still hold by the count of `retained`.
     pub(crate) fn give_back(
         &mut self,
         id: AttemptId,
-        retained_bytes: u64,
+        retained: impl FnOnce() -> u64,
         now_ns: u64,
         moves: &mut Moves<C>,
     ) {
@@ -125,6 +157,7 @@ impl<C: Carried> Book<C> {
         if let Some(Stage::Settling(grant)) = stage {
             self.entries.remove(&id);
             self.tally.ended += 1;
+            let retained_bytes = retained();
             self.ledger
                 .give_back(grant.device, grant.bytes, retained_bytes);
             self.paces[grant.device.place()].note(self.now_ns, grant.bytes);
@@ -249,7 +282,12 @@ impl<C: Carried> Book<C> {
         }
     }
 
-    fn accept_proof(&mut self, id: AttemptId, moves: &mut Moves<C>) {
+    fn accept_proof(
+        &mut self,
+        id: AttemptId,
+        retained: impl FnOnce() -> u64,
+        moves: &mut Moves<C>,
+    ) {
         let stage = self
             .entries
             .get(&id)
@@ -260,7 +298,9 @@ impl<C: Carried> Book<C> {
             Some(Stage::Quarantined(grant)) => {
                 self.entries.remove(&id);
                 self.tally.ended += 1;
-                self.ledger.give_back_quarantined(grant.device, grant.bytes);
+                let retained_bytes = retained();
+                self.ledger
+                    .give_back_quarantined(grant.device, grant.bytes, retained_bytes);
             }
             _ => {}
         }

@@ -91,9 +91,9 @@ proptest! {
                     quarantined.push(bytes);
                 },
                 3 => if ledger.reserve(device, bytes).is_ok() { resident.push(bytes) },
-                4 => if let Some(bytes) = resident.pop() { ledger.release(device, bytes) },
+                4 => if let Some(bytes) = resident.pop() { ledger.release(device, bytes, 0) },
                 5 => if let Some(bytes) = retained.pop() { ledger.give_back_retained(device, bytes) },
-                _ => if let Some(bytes) = quarantined.pop() { ledger.give_back_quarantined(device, bytes) },
+                _ => if let Some(bytes) = quarantined.pop() { ledger.give_back_quarantined(device, bytes, 0) },
             }
             let account = ledger.account(device);
             let sums = [&granted, &resident, &retained, &quarantined].map(|held| held.iter().sum::<u64>());
