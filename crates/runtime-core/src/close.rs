@@ -70,18 +70,19 @@ impl Runtime {
         domain.close_report.lock().get_or_insert(report).clone()
     }
 
-    /// Joins the reapers that have ended; one that still watches a device goes
-    /// on by itself.
+    /// Joins the reapers once all have ended; one that still watches a device
+    /// goes on by itself.
     fn join_reapers(&self, until: Instant) {
         let domain = self.domain();
         let here = runtime_sync::thread::current().id();
         let reapers = std::mem::take(&mut *domain.reapers.lock());
+        // A waker that closes runs on a reaper, which cannot wait for itself.
+        let own = reapers.iter().any(|reaper| reaper.thread().id() == here);
+        if !domain.scheduler.wait_reapers(u32::from(own), until) {
+            return;
+        }
         for reaper in reapers {
-            while !reaper.is_finished() && Instant::now() < until {
-                domain.scheduler.call_reapers();
-                runtime_sync::thread::park_timeout(Duration::from_millis(1));
-            }
-            if reaper.is_finished() && reaper.thread().id() != here && reaper.join().is_err() {
+            if reaper.thread().id() != here && reaper.join().is_err() {
                 tracing::error!("a reaper panicked");
             }
         }

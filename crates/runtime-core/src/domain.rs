@@ -64,12 +64,14 @@ impl Domain {
         for index in 0..queues {
             let queue = QueueIndex(u8::try_from(index).unwrap_or(u8::MAX));
             let domain = self.clone();
+            self.scheduler.count_reaper(true);
             let reaper = runtime_sync::thread::spawn_named("lane-reaper", move || {
                 domain.scheduler.reap(queue);
             });
             match reaper {
                 Ok(reaper) => self.reapers.lock().push(reaper),
                 Err(_) => {
+                    self.scheduler.count_reaper(false);
                     self.scheduler.close();
                     return Err(Error::NoThread {
                         purpose: "a reaper",

@@ -144,15 +144,13 @@ impl Run {
         }
     }
 
+    /// The driver has a region; [`announce`](Self::announce) follows.
     pub(crate) fn note_accepted(&self, place: u16, now: Instant) {
-        {
-            let mut state = self.state.lock();
-            state.moves += 1;
-            if let Some(region) = state.regions.get_mut(usize::from(place)) {
-                region.accepted = Some(now);
-            }
+        let mut state = self.state.lock();
+        state.moves += 1;
+        if let Some(region) = state.regions.get_mut(usize::from(place)) {
+            region.accepted = Some(now);
         }
-        self.changed.notify_all();
     }
 
     pub(crate) fn note_reached(&self, place: u16, now: Instant) {
@@ -172,7 +170,7 @@ impl Run {
         wakers.extend(state.wakers.drain(..));
     }
 
-    /// Wakes blocked callers; after [`publish`](Self::publish), outside of locks.
+    /// Wakes blocked callers, outside of locks.
     pub(crate) fn announce(&self) {
         self.changed.notify_all();
     }

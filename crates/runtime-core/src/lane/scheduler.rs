@@ -53,6 +53,7 @@ pub(crate) struct State {
     on_loss: Option<LossCallback>,
     /// How many want every submission observed.
     watchers: u32,
+    reapers: u32,
     sleeping_reapers: u32,
 }
 
@@ -112,6 +113,7 @@ impl Scheduler {
                 numbers: SecondaryMap::new(),
                 on_loss,
                 watchers: 0,
+                reapers: 0,
                 sleeping_reapers: 0,
             }),
             reapers: (0..queues).map(|_| Condvar::new()).collect(),
@@ -251,8 +253,13 @@ impl Scheduler {
         };
         match outcome {
             Ok(point) => {
+                // Noted in one step with the line, so that a caller who sees the
+                // move also finds the point to wait for.
+                let mut state = self.state.lock();
+                state.line.accepted(offer, point.value);
                 run.note_accepted(offer.facts.place, Instant::now());
-                self.state.lock().line.accepted(offer, point.value);
+                drop(state);
+                run.announce();
             }
             // A submit that answers "lost" counts as submitted: the region stays
             // as it is, and the loss ends its submission as uncertain.
@@ -436,10 +443,19 @@ impl Scheduler {
         cancelled
     }
 
-    /// Wakes every reaper, so that it sees whether it is done.
-    pub(crate) fn call_reapers(&self) {
-        for reaper in &self.reapers {
-            reaper.notify_all();
+    /// Blocks until at most `left` reapers run, or `deadline`; true when so.
+    pub(crate) fn wait_reapers(&self, left: u32, deadline: Instant) -> bool {
+        let mut state = self.state.lock();
+        loop {
+            if state.reapers <= left {
+                return true;
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                return false;
+            }
+            let (guard, _) = self.drained.wait_timeout(state, SLICE.min(deadline - now));
+            state = guard;
         }
     }
 
@@ -510,6 +526,18 @@ impl Scheduler {
         while let Some(point) = self.next_to_reap(queue) {
             self.wait_point(point, SLICE);
             self.drive();
+        }
+        self.state.lock().reapers -= 1;
+        self.drained.notify_all();
+    }
+
+    /// A reaper is about to be started, or could not be.
+    pub(crate) fn count_reaper(&self, started: bool) {
+        let mut state = self.state.lock();
+        if started {
+            state.reapers += 1;
+        } else {
+            state.reapers -= 1;
         }
     }
 
