@@ -49,6 +49,32 @@ impl Drop for Handle {
 }
 
 impl Runtime {
+    /// A runtime on the best device that is not software.
+    ///
+    /// # Errors
+    /// As [`with_options`](Self::with_options).
+    #[cfg(feature = "vulkan")]
+    pub fn new() -> Result<Self> {
+        Self::with_options(RuntimeOptions::default())
+    }
+
+    /// A runtime on a Vulkan device.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] with the candidates when none can be opened, options
+    /// out of range, no thread.
+    #[cfg(feature = "vulkan")]
+    pub fn with_options(options: RuntimeOptions) -> Result<Self> {
+        use crate::device::vulkan::{VulkanDevice, VulkanOptions};
+        options.check()?;
+        let device = VulkanDevice::open(
+            VulkanOptions::default()
+                .selector(options.selector.clone())
+                .allow_software(options.allow_software),
+        )?;
+        Self::on_device(Box::new(device), options)
+    }
+
     /// A runtime on a device that the caller has opened.
     ///
     /// # Errors
@@ -350,6 +376,23 @@ impl Runtime {
     /// A copy of the trace.
     pub fn trace(&self) -> Trace {
         self.domain.scheduler.recorder.snapshot()
+    }
+
+    /// Raw access to the Vulkan device; `None` on a device of another kind.
+    ///
+    /// # Safety
+    /// The obligations of
+    /// [`VulkanAccess`](crate::device::vulkan::VulkanAccess) are kept for as long
+    /// as it, or anything made with it, is used.
+    #[cfg(feature = "ash")]
+    #[expect(
+        unsafe_code,
+        reason = "raw handles let their user break every promise of the runtime"
+    )]
+    pub unsafe fn vulkan(&self) -> Option<crate::device::vulkan::VulkanAccess> {
+        let device = self.domain.scheduler.device.as_any();
+        let device = device.downcast_ref::<crate::device::vulkan::VulkanDevice>()?;
+        Some(device.access())
     }
 }
 
