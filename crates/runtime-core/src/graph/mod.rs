@@ -16,5 +16,6 @@ pub use dispatch::{Dispatch, Kernel};
 pub use prepare::PreparedGraph;
 pub use run::RunBuilder;
 
-#[cfg(all(test, not(runtime_loom)))]
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
 mod tests;

@@ -14,6 +14,9 @@ pub(crate) mod turns;
 
 #[cfg(test)]
 mod models;
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
+mod tests;
 
 use std::fmt;
 
