@@ -6,6 +6,7 @@
 mod cargo;
 mod demo;
 mod deny;
+mod doctor;
 mod failure;
 mod loom;
 mod platform;
@@ -14,6 +15,7 @@ mod setup;
 mod table;
 mod tally;
 mod test;
+mod test_gpu;
 mod tidy;
 mod vulkan;
 mod workspace;
@@ -47,8 +49,12 @@ enum Command {
     Demo(demo::Options),
     /// Run every check and test, as continuous integration does.
     Test(test::Options),
+    /// Run the device suite on the scripted and on every Vulkan device, under validation.
+    TestGpu(test_gpu::Options),
     /// Run the concurrency models under the model checker.
     Loom(loom::Options),
+    /// Tell what this machine's devices offer the runtime, and what is wrong.
+    Doctor(doctor::Options),
     /// Check the house rules: what crates must not know, and the evidence for scenarios.
     Tidy,
     /// Run cargo-deny over licences, sources and banned crates, where it is installed.
@@ -76,6 +82,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Setup(options) => setup::run(&options),
         Command::Demo(options) => demo::run(&workspace, options),
         Command::Test(options) | Command::Ci(options) => test::run(&workspace, &options),
+        Command::TestGpu(options) => test_gpu::run(&workspace, &options).map(|_| ()),
+        Command::Doctor(options) => doctor::run(&options),
         Command::Loom(options) => loom::run(&workspace, &options).map(|_| ()),
         Command::Tidy => tidy::run(&workspace),
         Command::Deny => deny::run(&workspace),

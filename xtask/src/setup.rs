@@ -143,7 +143,7 @@ pub(crate) fn ensure(need: Need) -> Result<(), Failure> {
 }
 
 /// What of `need` was not found, in order.
-fn missing(found: &Found, need: Need) -> Vec<Part> {
+pub(crate) fn missing(found: &Found, need: Need) -> Vec<Part> {
     need.parts()
         .iter()
         .copied()

@@ -52,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failur
             place + 1,
             wanted.len()
         );
-        let outcome = one(workspace, *step);
+        let outcome = one(workspace, *step, options.quick);
         let failed = outcome.failure.is_some();
         ended.push(outcome);
         if failed && !options.keep_going {
@@ -76,10 +76,10 @@ fn wanted(options: &Options) -> Vec<Step> {
         .collect()
 }
 
-fn one(workspace: &Workspace, step: Step) -> Ended {
+fn one(workspace: &Workspace, step: Step, quick: bool) -> Ended {
     let began = Instant::now();
     let mut tally = Tally::default();
-    let failure = step.run(workspace, &mut tally).err();
+    let failure = step.run(workspace, quick, &mut tally).err();
     if let Some(failure) = failure.as_ref().filter(|failure| !failure.is_told()) {
         println!("error: {failure}");
     }

@@ -71,7 +71,6 @@ impl Found {
 
     /// The value for `VK_ICD_FILENAMES` that adds SwiftShader to the drivers
     /// that are found anyway; `None` when it is not there.
-    #[cfg(test)]
     pub(crate) fn drivers_with_swiftshader(&self) -> Option<OsString> {
         let swiftshader = self.swiftshader.as_ref()?;
         let all = self.drivers.iter().filter(|path| *path != swiftshader);

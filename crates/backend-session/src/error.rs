@@ -180,12 +180,6 @@ pub enum Error {
         /// The system's reason.
         cause: std::io::ErrorKind,
     },
-    /// The operating system did not let the process listen for its end.
-    #[error("the operating system refused to deliver signals: {cause:?}")]
-    SignalRefused {
-        /// The system's reason.
-        cause: std::io::ErrorKind,
-    },
     /// The caller's own work failed; the caller says how.
     #[error("the attempt's work failed: {code}")]
     Client {
@@ -369,7 +363,6 @@ impl Error {
             Self::CloseTimeout { .. } => ErrorCode::CloseTimeout,
             Self::WaitInsideCallback => ErrorCode::WaitInsideCallback,
             Self::ThreadRefused { .. } => ErrorCode::ThreadRefused,
-            Self::SignalRefused { .. } => ErrorCode::SignalRefused,
             Self::Client { .. } => ErrorCode::ClientFailed,
             Self::Runtime {
                 device_lost: true, ..

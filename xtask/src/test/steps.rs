@@ -13,6 +13,7 @@ use crate::loom;
 use crate::program::Program;
 use crate::table;
 use crate::tally::Tally;
+use crate::test_gpu;
 use crate::tidy;
 use crate::workspace::Workspace;
 
@@ -44,6 +45,8 @@ pub(super) enum Step {
     Docs,
     /// The examples, each a check of its own.
     Examples,
+    /// The device suite on every device.
+    Devices,
     /// The models under the model checker.
     Loom,
     /// Licences, sources and banned crates, where cargo-deny is installed.
@@ -52,7 +55,7 @@ pub(super) enum Step {
 
 impl Step {
     /// Every step, in the order in which they run: the cheap ones first.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Fmt,
         Self::Tidy,
         Self::Deny,
@@ -62,6 +65,7 @@ impl Step {
         Self::DocTests,
         Self::Docs,
         Self::Examples,
+        Self::Devices,
         Self::Loom,
     ];
 
@@ -77,6 +81,7 @@ impl Step {
             Self::DocTests => "documentation tests",
             Self::Docs => "documentation",
             Self::Examples => "examples",
+            Self::Devices => "device suite",
             Self::Loom => "model checking",
         }
     }
@@ -90,7 +95,12 @@ impl Step {
     }
 
     /// Runs it and adds the cases that it counted.
-    pub(super) fn run(self, workspace: &Workspace, tally: &mut Tally) -> Result<(), Failure> {
+    pub(super) fn run(
+        self,
+        workspace: &Workspace,
+        quick: bool,
+        tally: &mut Tally,
+    ) -> Result<(), Failure> {
         let root = workspace.root();
         match self {
             Self::Fmt => cargo_in(root).args(["fmt", "--all", "--check"]).run(),
@@ -115,6 +125,7 @@ impl Step {
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .run(),
             Self::Examples => examples(root, tally),
+            Self::Devices => devices(workspace, quick, tally),
             Self::Loom => counted(loom::run(workspace, &loom::Options::all()), tally),
         }
     }
@@ -193,6 +204,16 @@ fn examples(root: &Path, tally: &mut Tally) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::checks(failed.join(", ")))
+}
+
+/// The device suite: on every device, or in a hurry on the scripted one.
+fn devices(workspace: &Workspace, quick: bool, tally: &mut Tally) -> Result<(), Failure> {
+    let options = if quick {
+        test_gpu::Options::scripted()
+    } else {
+        test_gpu::Options::default()
+    };
+    counted(test_gpu::run(workspace, &options), tally)
 }
 
 /// Adds the cases of a command that counts its own, failed or not.

@@ -184,12 +184,6 @@ impl Claim {
         self.record.clone()
     }
 
-    /// Something that can end the attempt from anywhere.
-    #[must_use]
-    pub fn canceller(&self) -> AttemptCanceller {
-        AttemptCanceller::new(self.shared.clone(), self.record.clone())
-    }
-
     /// The attempt that it is of.
     #[must_use]
     pub fn attempt(&self) -> AttemptId {
