@@ -118,16 +118,13 @@ impl Controls {
     /// then false.
     pub fn wait_accepted(&self, lane: Lane, value: u64, limit: Duration) -> bool {
         let queue = self.shared.info.lanes.queue(lane);
-        let deadline = Instant::now().checked_add(limit);
-        let mut state = self.lock();
-        while state.timelines.accepted(queue) < value {
-            let left = deadline.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
-                return false;
-            }
-            (state, _) = self.shared.changed.wait_timeout(state, left);
-        }
-        true
+        self.wait_until(limit, |state| state.timelines.accepted(queue) >= value)
+    }
+
+    /// Blocks until the device itself was dropped, or `limit` passed: then
+    /// false.
+    pub fn wait_dropped(&self, limit: Duration) -> bool {
+        self.wait_until(limit, |state| !state.live.device)
     }
 
     /// What was caught so far, oldest first; at most 1024.
@@ -143,6 +140,19 @@ impl Controls {
     /// Bytes in use of each heap.
     pub fn heap_used_bytes(&self) -> Vec<u64> {
         self.lock().heap_used.clone()
+    }
+
+    fn wait_until(&self, limit: Duration, met: impl Fn(&State) -> bool) -> bool {
+        let deadline = Instant::now().checked_add(limit);
+        let mut state = self.lock();
+        while !met(&state) {
+            let left = deadline.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return false;
+            }
+            (state, _) = self.shared.changed.wait_timeout(state, left);
+        }
+        true
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
