@@ -10,9 +10,13 @@ mod ledger;
 mod line;
 mod pace;
 mod request;
+mod shared;
 
 pub use admit::Admission;
 pub use request::{DeviceFilter, QueryAdmissionRequest};
+pub use shared::SharedAdmission;
+
+pub(crate) use shared::Circle;
 
 pub(crate) use request::{MOST_NAME_BYTES, check_bytes, check_range};
 

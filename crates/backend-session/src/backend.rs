@@ -195,3 +195,6 @@ impl fmt::Debug for GpuBackend {
             .finish()
     }
 }
+
+#[cfg(all(test, not(runtime_loom)))]
+mod tests;

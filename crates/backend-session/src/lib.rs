@@ -14,7 +14,7 @@ mod report;
 mod session;
 mod work;
 
-pub use admission::{Admission, DeviceFilter, QueryAdmissionRequest};
+pub use admission::{Admission, DeviceFilter, QueryAdmissionRequest, SharedAdmission};
 pub use attempt::{
     Attempt, AttemptBegin, AttemptCanceller, AttemptReceiver, BeginAttemptRequest, Claim, Ending,
 };

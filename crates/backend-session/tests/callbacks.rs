@@ -176,6 +176,27 @@ fn permits_leave_in_their_order() {
 }
 
 #[test]
+fn a_grant_finds_the_earlier_report_readable() {
+    // When the waiter's waker runs, it has its grant.
+    struct Looks(backend_session::AttemptReceiver, AtomicBool);
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            self.1
+                .store(self.0.try_report().is_some(), Ordering::Release);
+        }
+    }
+    let stage = stage();
+    let (holder, receiver, _handle) = stage.submit(100).granted();
+    let looks = Arc::new(Looks(receiver, AtomicBool::new(false)));
+    let request = QueryAdmissionRequest::new(1);
+    let mut admission = Box::pin(stage.session.admit_async_with_request(request));
+    let waker = Waker::from(looks.clone());
+    assert!(support::poll_with(admission.as_mut(), &waker).is_pending());
+    holder.finish(Ending::Succeeded).unwrap();
+    assert!(looks.1.load(Ordering::Acquire));
+}
+
+#[test]
 fn a_panicking_activity_harms_nobody() {
     struct Panics;
     impl Drop for Panics {

@@ -3,7 +3,7 @@
 use super::facts::Verdict;
 use super::receiver::AttemptReceiver;
 use super::record::Record;
-use crate::admission::QueryAdmissionRequest;
+use crate::admission::{Admission, QueryAdmissionRequest, SharedAdmission};
 use crate::backend::Shared;
 use crate::error::{EndedBy, Error, Result};
 use crate::identity::AttemptId;
@@ -102,6 +102,20 @@ impl Attempt {
     /// `AlreadyClaimed`.
     pub fn request(&self, bytes: u64) -> Result<QueryAdmissionRequest> {
         Ok(QueryAdmissionRequest::new(bytes).claim(self.claim()?))
+    }
+
+    /// Admits the attempt once for all of its partitions: every caller, and every
+    /// clone of what a caller gets, has the same handle or the same error. The
+    /// first caller's `request` counts and consumes the claim.
+    ///
+    /// # Errors
+    /// `AlreadyClaimed` when the claim went elsewhere, or everybody who shared
+    /// the admission has left.
+    pub fn admit_shared(&self, request: QueryAdmissionRequest) -> Result<SharedAdmission> {
+        self.record.share(|| {
+            let request = request.claim(self.claim()?);
+            Ok(Admission::new(self.shared.clone(), request))
+        })
     }
 
     /// Something that can end the attempt from anywhere.

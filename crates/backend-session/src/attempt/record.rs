@@ -2,11 +2,13 @@
 
 use super::facts::Verdict;
 use super::slot::Slot;
-use crate::error::{EndedBy, Error};
+use crate::admission::{Admission, Circle, SharedAdmission};
+use crate::error::{EndedBy, Error, Result};
 use crate::identity::AttemptId;
 use crate::report::QueryAttemptReport;
 use crate::work::Workload;
-use runtime_sync::unmodelled::{AtomicBool, OnceLock, Ordering};
+use runtime_sync::Mutex;
+use runtime_sync::unmodelled::{Arc, AtomicBool, OnceLock, Ordering};
 
 /// One attempt, as its owner, its handles and its completion see it.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(crate) struct Record {
     is_claimed: AtomicBool,
     /// What the attempt does on its device.
     pub(crate) work: Workload,
+    /// The admission that partitions of the attempt share.
+    circle: Mutex<Option<Arc<Circle>>>,
 }
 
 impl Record {
@@ -28,6 +32,7 @@ impl Record {
             verdict: OnceLock::new(),
             is_claimed: AtomicBool::new(false),
             work: Workload::new(),
+            circle: Mutex::new(None),
         }
     }
 
@@ -58,6 +63,24 @@ impl Record {
                 .get()
                 .map_or(EndedBy::Unknown, |verdict| verdict.by),
         }
+    }
+
+    /// Joins the shared admission, which the first caller makes.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub(crate) fn share(
+        &self,
+        make: impl FnOnce() -> Result<Admission>,
+    ) -> Result<SharedAdmission> {
+        let mut circle = self.circle.lock();
+        if let Some(member) = circle.as_ref().and_then(Circle::join) {
+            return Ok(member);
+        }
+        let made = Circle::new(make()?);
+        let member = made.join();
+        *circle = Some(made);
+        member.ok_or_else(|| self.already_ended())
     }
 
     /// Takes the one claim; false if it is taken.

@@ -1,0 +1,84 @@
+//! One admission for the partitions of one attempt.
+
+mod support;
+
+use backend_session::{AttemptBegin, Ending, Outcome, QueryAdmissionRequest};
+use std::sync::Arc;
+use support::{Wakes, poll_with, report, stage, wait};
+
+#[test]
+fn all_partitions_get_one_handle() {
+    let stage = stage();
+    let AttemptBegin { attempt, .. } = stage.begin();
+    let partitions: Vec<_> = (0..8)
+        .map(|_| {
+            let request = QueryAdmissionRequest::new(60);
+            let admission = attempt.admit_shared(request).unwrap();
+            std::thread::spawn(move || wait(admission).unwrap())
+        })
+        .collect();
+    for partition in partitions {
+        let handle = partition.join().unwrap();
+        assert_eq!((handle.sequence(), handle.granted_bytes()), (1, 60));
+    }
+    assert_eq!(stage.free_bytes(), 40);
+    let late = attempt.request(1).unwrap_err();
+    assert_eq!(late.code(), "already_claimed");
+    attempt.finish(Ending::Succeeded).unwrap();
+    assert_eq!(stage.free_bytes(), 100);
+}
+
+#[test]
+fn all_partitions_get_one_error() {
+    let stage = stage();
+    let AttemptBegin { attempt, .. } = stage.begin();
+    let first = attempt
+        .admit_shared(QueryAdmissionRequest::new(101))
+        .unwrap();
+    let second = first.clone();
+    assert_eq!(wait(first).unwrap_err(), wait(second).unwrap_err());
+    assert_eq!(stage.session.attempt_counters_snapshot().reports_ready, 1);
+}
+
+#[test]
+fn the_first_poller_may_leave() {
+    let stage = stage();
+    let (holder, ..) = stage.submit(100).granted();
+    let AttemptBegin { attempt, .. } = stage.begin();
+    let mut partitions: Vec<_> = (0..3)
+        .map(|_| {
+            let request = QueryAdmissionRequest::new(60);
+            let admission = Box::pin(attempt.admit_shared(request).unwrap());
+            (admission, Arc::new(Wakes::default()))
+        })
+        .collect();
+    for (admission, wakes) in &mut partitions {
+        assert!(poll_with(admission.as_mut(), &wakes.clone().into()).is_pending());
+    }
+    drop(partitions.remove(0));
+    assert!(!attempt.has_ended());
+    holder.finish(Ending::Succeeded).unwrap();
+    for (admission, wakes) in &mut partitions {
+        assert_eq!(wakes.count(), 1);
+        let polled = poll_with(admission.as_mut(), &wakes.clone().into());
+        assert!(matches!(polled, std::task::Poll::Ready(Ok(_))));
+    }
+}
+
+#[test]
+fn the_last_to_leave_ends_the_attempt() {
+    let stage = stage();
+    let (_holder, ..) = stage.submit(100).granted();
+    let AttemptBegin { attempt, receiver } = stage.begin();
+    let mut first = Box::pin(
+        attempt
+            .admit_shared(QueryAdmissionRequest::new(60))
+            .unwrap(),
+    );
+    let second = first.clone();
+    assert!(poll_with(first.as_mut(), std::task::Waker::noop()).is_pending());
+    drop(first);
+    assert!(receiver.try_report().is_none());
+    drop(second);
+    assert_eq!(report(receiver).outcome, Outcome::Dropped);
+}
