@@ -73,7 +73,7 @@ fn bound(group: u32, binding: u32, span: Span) -> BoundSpan {
 
 /// Scales `count` words from byte 256 of a buffer to byte 512 of another.
 fn scale(rig: &Rig, kernel: &Arc<dyn DeviceKernel>, count: u32) {
-    let numbers: Vec<u32> = (0..count + 64).collect();
+    let numbers: Vec<u32> = (0..count + 128).collect();
     let source = rig.upload(bytemuck::cast_slice(&numbers));
     let parameters = rig.upload(bytemuck::cast_slice(&[1000_u32, 0, 0, 0]));
     let bytes = u64::from(count) * 4;
@@ -157,6 +157,7 @@ fn a_region_keeps_its_kernels_and_buffers() {
     );
     let weak = (Arc::downgrade(&kernel), Arc::downgrade(&source));
     drop((kernel, source, parameters));
+    assert!(weak.0.upgrade().is_some() && weak.1.upgrade().is_some());
     for _ in 0..2 {
         let point = rig.submit(&region, Leading::Barrier, &[]).unwrap();
         rig.wait(point);

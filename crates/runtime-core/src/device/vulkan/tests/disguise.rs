@@ -20,6 +20,10 @@ pub(super) struct Disguise {
     pub(super) waits: Vec<Vec<u64>>,
     /// The ranges flushed and invalidated: memory, offset, length.
     pub(super) ranges: Vec<(vk::DeviceMemory, u64, u64)>,
+    /// The memory barriers recorded: to which stages, with which accesses.
+    pub(super) barriers: Vec<(vk::PipelineStageFlags2, vk::AccessFlags2)>,
+    /// How many buffers were asked for.
+    pub(super) buffers: u32,
     /// The families that buffers were made for.
     pub(super) sharing: Vec<u32>,
 }
@@ -53,6 +57,7 @@ pub(super) fn stand_in(name: &CStr) -> Option<*const ()> {
         b"vkGetPhysicalDeviceQueueFamilyProperties" => {
             families as vk::PFN_vkGetPhysicalDeviceQueueFamilyProperties as *const ()
         }
+        b"vkCmdPipelineBarrier2" => barrier as vk::PFN_vkCmdPipelineBarrier2 as *const (),
         b"vkGetDeviceQueue" => queue as vk::PFN_vkGetDeviceQueue as *const (),
         b"vkCreateCommandPool" => pool as vk::PFN_vkCreateCommandPool as *const (),
         b"vkCreateBuffer" => buffer as vk::PFN_vkCreateBuffer as *const (),
@@ -175,6 +180,7 @@ unsafe extern "system" fn buffer(
 ) -> vk::Result {
     // SAFETY: Vulkan's caller passes an info that is alive.
     let mut info = unsafe { *info };
+    disguised(|disguise| disguise.buffers += 1);
     if info.sharing_mode == vk::SharingMode::CONCURRENT {
         let count = info.queue_family_index_count as usize;
         // SAFETY: Vulkan's caller passes that many families.
@@ -186,6 +192,27 @@ unsafe extern "system" fn buffer(
     let function: vk::PFN_vkCreateBuffer = unsafe { below(c"vkCreateBuffer") };
     // SAFETY: the arguments are passed on, without the disguise.
     unsafe { function(device, &raw const info, callbacks, buffer) }
+}
+
+unsafe extern "system" fn barrier(
+    commands: vk::CommandBuffer,
+    info: *const vk::DependencyInfo<'_>,
+) {
+    // SAFETY: Vulkan's caller passes an info that is alive.
+    let described = unsafe { *info };
+    let count = described.memory_barrier_count as usize;
+    // SAFETY: Vulkan's caller passes that many barriers.
+    let memory = unsafe { std::slice::from_raw_parts(described.p_memory_barriers, count) };
+    for one in memory {
+        assert_eq!(one.src_stage_mask, vk::PipelineStageFlags2::ALL_COMMANDS);
+        assert_eq!(one.src_access_mask, vk::AccessFlags2::MEMORY_WRITE);
+        let to = (one.dst_stage_mask, one.dst_access_mask);
+        disguised(|disguise| disguise.barriers.push(to));
+    }
+    // SAFETY: the type belongs to the name.
+    let function: vk::PFN_vkCmdPipelineBarrier2 = unsafe { below(c"vkCmdPipelineBarrier2") };
+    // SAFETY: the arguments are passed on as they came.
+    unsafe { function(commands, info) };
 }
 
 unsafe extern "system" fn flush(

@@ -1,6 +1,8 @@
 //! What only other devices than the machine's have: a family for transfers,
 //! memory without coherence, tight limits.
 
+use ash::vk;
+
 use super::interposer::{self, Faults, disguised, inject};
 use super::*;
 
@@ -96,6 +98,48 @@ fn coherent_memory_is_never_flushed() {
     let uploaded = rig.upload(&[1; 64]);
     rig.read(&uploaded);
     assert_eq!(disguised(|disguise| disguise.ranges.len()), 0);
+}
+
+#[test]
+fn barriers_lead_part_and_reach_the_host() {
+    let everything = (
+        vk::PipelineStageFlags2::ALL_COMMANDS,
+        vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE,
+    );
+    let host = (vk::PipelineStageFlags2::HOST, vk::AccessFlags2::HOST_READ);
+    let rig = rig(|_| {});
+    let buffer = rig.buffer(64, MemoryPlacement::Device);
+    let plan = |read_by_host| RegionPlan {
+        lane: Lane::Compute,
+        commands: vec![fill(&buffer, 1), Command::Barrier, fill(&buffer, 2)],
+        read_by_host,
+        label: "test".into(),
+    };
+    let recorded = || disguised(|disguise| std::mem::take(&mut disguise.barriers));
+    let region = rig.device.record(&plan(true)).unwrap();
+    // Without and with the leading barrier.
+    let expected = [everything, host, everything, everything, host];
+    assert_eq!(recorded(), expected);
+    let quiet = rig.device.record(&plan(false)).unwrap();
+    assert_eq!(recorded(), [everything; 3]);
+    drop((region, quiet));
+}
+
+#[test]
+fn oversized_buffers_never_reach_the_driver() {
+    let rig = rig(|_| {});
+    let spec = BufferSpec {
+        bytes: rig.device.info().limits.buffer_bytes + 4,
+        placement: MemoryPlacement::Device,
+        label: "absurd",
+    };
+    assert!(matches!(
+        rig.device.allocate(spec),
+        Err(DeviceFault::OutOfDeviceMemory { .. })
+    ));
+    assert_eq!(disguised(|disguise| disguise.buffers), 0);
+    rig.buffer(64, MemoryPlacement::Device);
+    assert_eq!(disguised(|disguise| disguise.buffers), 1);
 }
 
 #[test]
