@@ -194,6 +194,28 @@ fn a_refused_kernel_fails_alone() {
     scale(&rig, &build(&rig, &code, "scale").unwrap(), 100);
 }
 
+// Invalid usage, so it runs without validation, and only where the driver is
+// known to refuse: others crash, which is why kernels are checked before they
+// come here.
+#[test]
+#[ignore = "invalid usage: needs Mesa's llvmpipe, without validation"]
+fn a_real_driver_refuses_an_unknown_entry() {
+    let llvmpipe = VulkanOptions::default().selector(DeviceSelector::Named("llvmpipe".into()));
+    let rig = Rig::with(llvmpipe);
+    let code = spirv(SCALE);
+    let cut = &code[..code.len() / 2];
+    for refused in [build(&rig, &code, "nothing"), build(&rig, cut, "scale")] {
+        assert!(matches!(
+            refused,
+            Err(DeviceFault::KernelRefused {
+                call: "vkCreateComputePipelines",
+                ..
+            })
+        ));
+    }
+    scale(&rig, &build(&rig, &code, "scale").unwrap(), 100);
+}
+
 #[test]
 fn too_many_groups_are_refused_before_the_driver() {
     let rig = Rig::new();
