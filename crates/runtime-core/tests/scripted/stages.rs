@@ -26,9 +26,9 @@ fn a_stage_keeps_its_place_in_the_order() {
     let second = bench.fill("second", &part(&buffer, 4, 4), 1);
     bench.controls.hold(Lane::Compute);
     let one = first.run().submit().unwrap();
-    std::thread::scope(|scope| {
+    let (before, during) = std::thread::scope(|scope| {
         let stage = scope.spawn(|| {
-            let lease = bench.runtime.lease(DrainScope::All).unwrap();
+            let lease = bench.runtime.lease_timeout(DrainScope::All, LONG).unwrap();
             let order = bench.order();
             drop(lease);
             order
@@ -37,11 +37,16 @@ fn a_stage_keeps_its_place_in_the_order() {
             std::thread::yield_now();
         }
         let two = second.run().submit().unwrap();
-        assert_eq!(bench.pending(Lane::Compute), ["first"]);
+        let before = bench.pending(Lane::Compute);
         bench.controls.release(Lane::Compute);
-        assert_eq!(stage.join().unwrap(), ["first"]);
+        let during = stage.join().unwrap();
         two.wait_timeout(LONG).unwrap();
+        (before, during)
     });
+    assert_eq!(
+        (before, during),
+        (vec!["first".into()], vec!["first".into()])
+    );
     one.wait().unwrap();
     assert_eq!(bench.order(), ["first", "second"]);
     bench.assert_no_misuse();
