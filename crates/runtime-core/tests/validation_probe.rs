@@ -11,7 +11,8 @@
 #![expect(
     clippy::undocumented_unsafe_blocks,
     clippy::multiple_unsafe_ops_per_block,
-    reason = "the calls around the wrong ones are ordinary set-up"
+    clippy::unwrap_used,
+    reason = "the calls around the wrong ones are ordinary set-up of a test"
 )]
 
 use std::sync::atomic::{AtomicBool, Ordering};
