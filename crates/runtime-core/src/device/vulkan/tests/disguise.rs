@@ -22,6 +22,8 @@ pub(super) struct Disguise {
     pub(super) ranges: Vec<(vk::DeviceMemory, u64, u64)>,
     /// The memory barriers recorded: to which stages, with which accesses.
     pub(super) barriers: Vec<(vk::PipelineStageFlags2, vk::AccessFlags2)>,
+    /// How many devices were destroyed.
+    pub(super) destroyed: u32,
     /// How many buffers were asked for.
     pub(super) buffers: u32,
     /// The families that buffers were made for.
@@ -58,6 +60,7 @@ pub(super) fn stand_in(name: &CStr) -> Option<*const ()> {
             families as vk::PFN_vkGetPhysicalDeviceQueueFamilyProperties as *const ()
         }
         b"vkCmdPipelineBarrier2" => barrier as vk::PFN_vkCmdPipelineBarrier2 as *const (),
+        b"vkDestroyDevice" => destroy as vk::PFN_vkDestroyDevice as *const (),
         b"vkGetDeviceQueue" => queue as vk::PFN_vkGetDeviceQueue as *const (),
         b"vkCreateCommandPool" => pool as vk::PFN_vkCreateCommandPool as *const (),
         b"vkCreateBuffer" => buffer as vk::PFN_vkCreateBuffer as *const (),
@@ -153,6 +156,17 @@ unsafe extern "system" fn queue(
     let function: vk::PFN_vkGetDeviceQueue = unsafe { below(c"vkGetDeviceQueue") };
     // SAFETY: the arguments are passed on, without the disguise.
     unsafe { function(device, if split { 0 } else { family }, number, queue) };
+}
+
+unsafe extern "system" fn destroy(
+    device: vk::Device,
+    callbacks: *const vk::AllocationCallbacks<'_>,
+) {
+    disguised(|disguise| disguise.destroyed += 1);
+    // SAFETY: the type belongs to the name.
+    let function: vk::PFN_vkDestroyDevice = unsafe { below(c"vkDestroyDevice") };
+    // SAFETY: the arguments are passed on as they came.
+    unsafe { function(device, callbacks) };
 }
 
 unsafe extern "system" fn pool(

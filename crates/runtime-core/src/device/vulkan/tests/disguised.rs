@@ -58,6 +58,24 @@ fn a_submission_waits_once_for_each_other_queue() {
 }
 
 #[test]
+fn a_device_is_destroyed_only_when_proven_idle() {
+    for unproven in [None, Some(Lane::Compute), Some(Lane::Upload)] {
+        let rig = split();
+        let buffer = rig.buffer(64, MemoryPlacement::Device);
+        rig.run(Lane::Compute, vec![fill(&buffer, 1)]);
+        rig.run(Lane::Upload, vec![fill(&buffer, 2)]);
+        if let Some(lane) = unproven {
+            let region = rig.region(lane, vec![fill(&buffer, 3)]);
+            inject(|faults| faults.next_submit = Some(vk::Result::ERROR_DEVICE_LOST));
+            rig.submit(&region, Leading::Nothing, &[]).unwrap_err();
+        }
+        drop((buffer, rig));
+        let expected = u32::from(unproven.is_none());
+        assert_eq!(disguised(|disguise| disguise.destroyed), expected);
+    }
+}
+
+#[test]
 fn incoherent_memory_is_flushed_in_whole_atoms() {
     let rig = rig(|disguise| disguise.incoherent = true);
     let atom = rig.device.info().limits.atom_bytes;
