@@ -260,3 +260,23 @@ pub(super) fn is_test(bare: &str, line: usize) -> bool {
         .take_while(|text| !body_before(text))
         .any(|text| text.starts_with("#[") && text.contains("test"))
 }
+
+/// The module `name` is declared under a `cfg` that wants tests.
+pub(super) fn is_test_module(bare: &str, name: &str) -> bool {
+    let declares = |line: &str| {
+        let line = line.trim().trim_end_matches(';');
+        line.rsplit_once(' ').is_some_and(|(before, last)| {
+            last == name && (before == "mod" || before.ends_with(" mod"))
+        })
+    };
+    let lines: Vec<&str> = bare.lines().collect();
+    let Some(place) = lines.iter().position(|line| declares(line)) else {
+        return false;
+    };
+    lines[..place]
+        .iter()
+        .rev()
+        .map(|line| line.trim())
+        .take_while(|line| line.starts_with('#') || line.is_empty())
+        .any(|line| line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test"))
+}

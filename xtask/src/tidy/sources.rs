@@ -40,7 +40,7 @@ const SAFE: [&str; 2] = ["backend-metrics", "backend-session"];
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for (path, text) in tree.files() {
-        let Some(library) = library_of(path) else {
+        let Some(library) = library_of(path).filter(|_| !is_test_only(tree, path)) else {
             continue;
         };
         let bare = code::bare(text);
@@ -78,6 +78,27 @@ fn library_of(path: &str) -> Option<&'static str> {
     LIBRARIES
         .into_iter()
         .find(|library| source && *library == name)
+}
+
+/// The module is declared for tests alone, or one that it lies in is.
+fn is_test_only(tree: &Tree, path: &str) -> bool {
+    let Some((dir, file)) = path.trim_end_matches("/mod.rs").rsplit_once('/') else {
+        return false;
+    };
+    if dir.ends_with("/src") && matches!(file, "lib.rs" | "main.rs") {
+        return false;
+    }
+    let parents = if dir.ends_with("/src") {
+        [format!("{dir}/lib.rs"), format!("{dir}/main.rs")]
+    } else {
+        [format!("{dir}.rs"), format!("{dir}/mod.rs")]
+    };
+    let name = file.trim_end_matches(".rs");
+    parents.iter().any(|parent| {
+        tree.text(parent).is_some_and(|text| {
+            code::is_test_module(&code::bare(text), name) || is_test_only(tree, parent)
+        })
+    })
 }
 
 /// Why `named` may not stand there.

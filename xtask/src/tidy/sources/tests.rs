@@ -152,3 +152,20 @@ fn safe_crates_forbid_unsafe_code() {
     );
     refuses("crates/backend-session/src/lib.rs", "//! Nothing.");
 }
+
+#[test]
+fn a_module_for_tests_is_free() {
+    let text = "use std::sync::Arc;";
+    let fixture = "crates/runtime-core/src/memory/fixture.rs";
+    let declared = |parent: &str| {
+        check(&Tree::of(&[
+            ("crates/backend-metrics/src/lib.rs", SAFE),
+            ("crates/backend-session/src/lib.rs", SAFE),
+            ("crates/runtime-core/src/memory.rs", parent),
+            (fixture, text),
+        ]))
+        .len()
+    };
+    assert_eq!(declared("#[cfg(test)]\npub(crate) mod fixture;"), 0);
+    assert_eq!(declared("#[cfg(test)]\nmod other;\nmod fixture;"), 1);
+}
