@@ -196,8 +196,9 @@ impl ObservationPermit {
     /// `BackendClosing`.
     pub(crate) fn serve(gate: &Arc<Gate>) -> Result<Self, Error> {
         gate.enter(1, |word| {
-            let open = observation_count(word);
-            (open == u32::MAX).then_some(Error::TooManyAttempts { open, bound: open })
+            let (open, bound) = (observation_count(word), MOST_OPEN_ATTEMPTS);
+            // Keeps both counts, which never exceed this one, within their bits.
+            (open >= bound).then_some(Error::TooManyAttempts { open, bound })
         })?;
         Ok(Self { gate: gate.clone() })
     }

@@ -98,7 +98,9 @@ impl QueryHandle {
 
     /// A view of the device's runtime, charged to this grant: allocate, prepare
     /// graphs, submit. It is revoked when the attempt ends, and all that was made
-    /// through it; work that the device has accepted goes on to its proof.
+    /// through it, with the runtime's error `Revoked`; work that the device has
+    /// accepted goes on to its proof. A view that is kept longer keeps the runtime
+    /// open, so drop it with the attempt.
     ///
     /// # Errors
     /// `AttemptEnded`; `LedgerOnly` where the device has no runtime.
@@ -117,6 +119,18 @@ impl QueryHandle {
             })
     }
 
+    /// What an error of the lent runtime means to this attempt: one that says
+    /// "revoked" means that the attempt has ended.
+    #[must_use]
+    pub fn explain(&self, error: &runtime_core::Error) -> Error {
+        if error.kind() == runtime_core::ErrorKind::Revoked {
+            return Error::AttemptEnded {
+                attempt: self.attempt(),
+            };
+        }
+        Error::from(error.clone())
+    }
+
     /// The compute lane of the device, waiting in turn, for a stage of foreign
     /// work under this grant.
     ///
@@ -126,7 +140,8 @@ impl QueryHandle {
     /// `AttemptEnded`, also when the attempt ends during the wait; `LedgerOnly`;
     /// the runtime's own.
     pub async fn lease(&self, scope: DrainScope) -> Result<QueryLease> {
-        let lease = self.runtime()?.lease_async(scope).await?;
+        let asked = self.runtime()?.lease_async(scope).await;
+        let lease = asked.map_err(|error| self.explain(&error))?;
         QueryLease::new(&self.grant.record, lease).ok_or(Error::AttemptEnded {
             attempt: self.attempt(),
         })

@@ -12,6 +12,8 @@ mod handle;
 mod identity;
 mod report;
 mod session;
+#[cfg(feature = "tokio")]
+mod tokio_support;
 mod work;
 
 pub use admission::{Admission, DeviceFilter, QueryAdmissionRequest, SharedAdmission};

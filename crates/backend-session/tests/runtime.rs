@@ -7,8 +7,8 @@ mod support;
 use backend_session::{
     CapacityDisposition, CleanupDisposition, DeviceFilter, Disposition, Ending, ErrorKind, Outcome,
 };
-use runtime_core::device::MemoryPlacement;
-use runtime_core::device::scripted::{Controls, ScriptedDevice};
+use runtime_core::device::scripted::{Call, Controls, ScriptedDevice};
+use runtime_core::device::{DeviceFault, MemoryPlacement};
 use runtime_core::lane::DrainScope;
 use runtime_core::{Completion, Lane, Runtime, RuntimeOptions};
 use std::time::Duration;
@@ -80,7 +80,9 @@ fn after_the_end_its_views_are_revoked() {
     assert!(revoked(
         view.allocate(1, MemoryPlacement::Device).unwrap_err()
     ));
-    assert!(revoked(view.upload(&buffer.view(), &[0; 64]).unwrap_err()));
+    let refused = view.upload(&buffer.view(), &[0; 64]).unwrap_err();
+    assert_eq!(handle.explain(&refused).kind(), ErrorKind::AttemptEnded);
+    assert!(revoked(refused));
     let leased = wait(handle.lease(DrainScope::All)).unwrap_err();
     assert_eq!(leased.kind(), ErrorKind::AttemptEnded);
 }
@@ -211,6 +213,51 @@ fn ledgers_and_runtimes_live_side_by_side() {
     let (_b, _, runtime) = with(DeviceFilter::WithRuntime);
     assert_eq!(runtime.device_ordinal(), 1);
     assert!(runtime.runtime().is_ok());
+}
+
+#[test]
+fn out_of_memory_leaves_the_device_open() {
+    let (stage, _runtime, controls) = runtime_stage();
+    let (attempt, receiver, handle) = stage.submit(1_024).granted();
+    let fault = DeviceFault::OutOfDeviceMemory {
+        requested_bytes: 64,
+    };
+    controls.fail(Call::Allocate, 1, fault);
+    let view = handle.runtime().unwrap();
+    let refused = view.allocate(64, MemoryPlacement::Device).unwrap_err();
+    let error = handle.explain(&refused);
+    assert_eq!(error.kind(), ErrorKind::Runtime);
+    let code = error.to_string();
+    attempt.finish(Ending::Failed { code }).unwrap();
+    assert_eq!(report(receiver).capacity, CapacityDisposition::Returned);
+    let devices = stage.session.device_telemetry_snapshots().unwrap();
+    assert!(devices[0].is_open);
+    // The whole capacity can be granted and used again.
+    let (_next, _, handle) = stage.submit(4_096).granted();
+    let view = handle.runtime().unwrap();
+    assert!(view.allocate(4_096, MemoryPlacement::Device).is_ok());
+}
+
+#[test]
+fn a_lost_device_goes_out_of_service() {
+    let (stage, _runtime, controls) = runtime_stage();
+    let (attempt, receiver, handle) = stage.submit(1_024).granted();
+    let mut waiting = stage.submit(4_000);
+    controls.hold(Lane::Compute);
+    let completion = submit_fill(&handle.runtime().unwrap());
+    controls.lose();
+    assert!(completion.wait().is_err());
+    drop(completion);
+    drop(attempt);
+    let report = report(receiver);
+    assert_eq!(report.cleanup, CleanupDisposition::Quarantined);
+    assert_eq!(report.health.as_ref().unwrap().device, 0);
+    eventually("the device closes", || waiting.wakes.count() == 1);
+    assert_eq!(waiting.poll_error().kind(), ErrorKind::Unhealthy);
+    assert_eq!(stage.submit(1).refused().kind(), ErrorKind::Unhealthy);
+    // The lost generation's bytes stay charged over close, which completes.
+    let closed = stage.backend.close_and_wait(LONG).unwrap();
+    assert_eq!(closed.devices[0].quarantined_bytes, 1_024);
 }
 
 #[test]

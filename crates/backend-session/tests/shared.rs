@@ -22,6 +22,9 @@ fn all_partitions_get_one_handle() {
         assert_eq!((handle.sequence(), handle.granted_bytes()), (1, 60));
     }
     assert_eq!(stage.free_bytes(), 40);
+    // A partition that comes when all the others are gone gets it too.
+    let last = attempt.admit_shared(QueryAdmissionRequest::new(1)).unwrap();
+    assert_eq!(wait(last).unwrap().granted_bytes(), 60);
     let late = attempt.request(1).unwrap_err();
     assert_eq!(late.code(), "already_claimed");
     attempt.finish(Ending::Succeeded).unwrap();

@@ -3,7 +3,7 @@
 use super::book::{Order, Polled};
 use super::ledger::DeviceSet;
 use super::request::QueryAdmissionRequest;
-use crate::attempt::{Attempt, Record, Verdict};
+use crate::attempt::{Attempt, AttemptCanceller, Claim, Record, Verdict};
 use crate::backend::Shared;
 use crate::callout;
 use crate::error::{EndedBy, Error, Result};
@@ -44,6 +44,20 @@ impl Admission {
         Self {
             shared,
             stage: Stage::New(Box::new(request)),
+        }
+    }
+
+    /// Something that can end the attempt from anywhere; `None` before the first
+    /// poll of a request without a claim, and once the future is done.
+    #[must_use]
+    pub fn canceller(&self) -> Option<AttemptCanceller> {
+        match &self.stage {
+            Stage::New(request) => request.claim.as_ref().map(Claim::canceller),
+            Stage::InLine(place) => Some(AttemptCanceller::new(
+                self.shared.clone(),
+                place.record.clone(),
+            )),
+            Stage::Done => None,
         }
     }
 

@@ -337,3 +337,7 @@ pub(super) fn count(length: usize) -> u64 {
 
 #[cfg(test)]
 mod models;
+#[cfg(all(test, not(runtime_loom)))]
+mod props;
+#[cfg(all(test, not(runtime_loom)))]
+mod tests;

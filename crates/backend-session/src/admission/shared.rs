@@ -180,12 +180,13 @@ impl Drop for SharedAdmission {
             let mut state = self.circle.state.lock();
             state.members -= 1;
             let waker = state.wakers.remove(&self.key);
-            let is_last = state.members == 0 && !matches!(state.stage, Stage::Polled);
-            let stage = is_last.then(|| std::mem::replace(&mut state.stage, Stage::Left));
+            // What is done is kept for partitions that come later.
+            let ends = state.members == 0 && matches!(state.stage, Stage::Resting(_));
+            let stage = ends.then(|| std::mem::replace(&mut state.stage, Stage::Left));
             (waker, stage)
         };
         callout::run(|| drop(waker));
-        // Ends the attempt if it still waits; a handle in it is one of many.
+        // Ends the attempt, which still waits.
         drop(stage);
     }
 }

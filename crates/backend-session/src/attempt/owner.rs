@@ -110,7 +110,7 @@ impl Attempt {
     ///
     /// # Errors
     /// `AlreadyClaimed` when the claim went elsewhere, or everybody who shared
-    /// the admission has left.
+    /// the admission left before it was done.
     pub fn admit_shared(&self, request: QueryAdmissionRequest) -> Result<SharedAdmission> {
         self.record.share(|| {
             let request = request.claim(self.claim()?);
@@ -196,6 +196,12 @@ impl Claim {
     pub(crate) fn consume(mut self) -> Arc<Record> {
         self.is_used = true;
         self.record.clone()
+    }
+
+    /// Something that can end the attempt from anywhere.
+    #[must_use]
+    pub fn canceller(&self) -> AttemptCanceller {
+        AttemptCanceller::new(self.shared.clone(), self.record.clone())
     }
 
     /// The attempt that it is of.

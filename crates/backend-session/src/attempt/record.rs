@@ -83,6 +83,12 @@ impl Record {
         member.ok_or_else(|| self.already_ended())
     }
 
+    /// Forgets the shared admission, whose handle holds this record in turn.
+    pub(crate) fn unshare(&self) {
+        let circle = self.circle.lock().take();
+        drop(circle);
+    }
+
     /// Takes the one claim; false if it is taken.
     pub(crate) fn take_claim(&self) -> bool {
         // Acquire and Release pair with each other: who gets a returned claim

@@ -106,6 +106,18 @@ impl Shared {
                 CapacityDisposition::Quarantined,
             ),
         };
+        if let Held::Quarantined(grant) = held {
+            // A subscriber is foreign code, too.
+            callout::run(|| {
+                tracing::warn!(
+                    backend = %self.identity,
+                    attempt = %record.id,
+                    device = grant.ordinal,
+                    bytes = grant.bytes,
+                    "no proof that the attempt's work is over: its bytes stay charged"
+                );
+            });
+        }
         let lost = self.delivery.lost();
         let now_ns = self.clock.now_ns();
         let report = facts.seal(self.identity, cleanup, capacity, found, lost, now_ns);

@@ -205,6 +205,10 @@ impl Shared {
             attempts_begun: self.abandoned.counts().attempts_begun,
             devices,
         };
+        let is_clean = report.is_clean();
+        callout::run(|| {
+            tracing::info!(backend = %self.identity, ?elapsed, is_clean, "backend closed");
+        });
         let wakers = self.close_desk.finish(Arc::new(report));
         callout::wake_all(wakers);
         self.delivery.stop();

@@ -148,6 +148,7 @@ impl Shared {
         let mut moves = Moves::new();
         self.book.lock().owner_left(record.id, now_ns, &mut moves);
         self.carry_out(moves);
+        record.unshare();
         ended
     }
 

@@ -136,6 +136,8 @@ codes! {
     WaitInsideCallback = "wait_inside_callback", WaitRefused;
     /// No thread to run on.
     ThreadRefused = "thread_refused", Startup;
+    /// No signals to listen to.
+    SignalRefused = "signal_refused", Startup;
     /// The caller's work failed.
     ClientFailed = "client_failed", Client;
     /// The runtime refused or failed.

@@ -20,7 +20,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 /// Long enough for any step of a test on a busy machine.
-pub const LONG: Duration = Duration::from_secs(60);
+pub const LONG: Duration = Duration::from_secs(20);
 
 /// A backend of one ledger of 100 bytes, on a clock that the test advances.
 pub struct Stage {
