@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod device;
+pub mod kernel;
 pub mod lane;
 pub mod memory;
 pub mod quarantine;

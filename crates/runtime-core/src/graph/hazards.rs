@@ -101,36 +101,11 @@ impl<R: Copy + Ord> HazardTable<R> {
         }
     }
 
-    /// Calls `found` once for each live region that conflicts with an `access`
-    /// to `range` of `buffer` by somebody who is no region, and records nothing.
-    pub(crate) fn conflicts(
-        &self,
-        buffer: u64,
-        range: Range<u64>,
-        access: Access,
-        is_live: impl Fn(R) -> bool,
-        found: &mut impl FnMut(R),
-    ) {
-        if range.is_empty() {
-            return;
-        }
-        if let Some(segments) = self.buffers.get(&buffer) {
-            let mut all = Vec::new();
-            segments.conflicts(range, access, &is_live, &mut all);
-            report(&mut all, found);
-        }
-    }
-
     /// Drops the history of a buffer that is gone.
     pub(crate) fn forget(&mut self, buffer: u64) {
         if let Some(segments) = self.buffers.remove(&buffer) {
             self.segments -= segments.len();
         }
-    }
-
-    /// How many segments it holds.
-    pub(crate) fn len(&self) -> usize {
-        self.segments
     }
 
     /// Drops all history that orders nothing any more.

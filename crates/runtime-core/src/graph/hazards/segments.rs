@@ -61,7 +61,7 @@ impl<R: Copy + Ord> Segments<R> {
             let next = self.by_start.range_mut(at..range.end).next();
             let gap_end = match next {
                 Some((&start, segment)) if start == at => {
-                    segment.conflicts(access, Some(region), is_live, found);
+                    segment.conflicts(access, region, is_live, found);
                     segment.record(access, region, is_live);
                     at = segment.end;
                     continue;
@@ -75,20 +75,6 @@ impl<R: Copy + Ord> Segments<R> {
             at = gap_end;
         }
         self.heal(range);
-    }
-
-    /// Adds to `found` what conflicts with an access of nobody's.
-    pub(super) fn conflicts(
-        &self,
-        range: Range<u64>,
-        access: Access,
-        is_live: &impl Fn(R) -> bool,
-        found: &mut Vec<R>,
-    ) {
-        let overlapping = self.by_start.range(..range.end).rev();
-        for (_, segment) in overlapping.take_while(|(_, segment)| segment.end > range.start) {
-            segment.conflicts(access, None, is_live, found);
-        }
     }
 
     /// Drops what is not live, then segments without history, then boundaries
@@ -172,14 +158,14 @@ impl<R: Copy + Ord> Segment<R> {
     fn conflicts(
         &self,
         access: Access,
-        region: Option<R>,
+        region: R,
         is_live: &impl Fn(R) -> bool,
         found: &mut Vec<R>,
     ) {
         let mut covered = false;
         if access == Access::Write {
             for &reader in &self.readers {
-                if Some(reader) == region {
+                if reader == region {
                     covered = true;
                 } else if is_live(reader) {
                     covered = true;
@@ -189,7 +175,7 @@ impl<R: Copy + Ord> Segment<R> {
         }
         if let Some(writer) = self.writer
             && !covered
-            && Some(writer) != region
+            && writer != region
             && is_live(writer)
         {
             found.push(writer);
