@@ -18,12 +18,22 @@ pub(crate) struct Options {
     args: Vec<OsString>,
 }
 
+impl Options {
+    /// What goes to the demo. A first `--` only divides its words from ours.
+    pub(crate) fn args(&self) -> &[OsString] {
+        match self.args.split_first() {
+            Some((first, rest)) if first == "--" => rest,
+            _ => &self.args,
+        }
+    }
+}
+
 /// Sets up what is missing, then builds and runs the demo.
-pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure> {
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failure> {
     setup::ensure(Need::Run)?;
     Program::cargo()
         .args(["run", "--release", "--package", "tpch-demo", "--"])
-        .args(options.args)
+        .args(options.args())
         .dir(workspace.root())
         .run()
 }

@@ -80,7 +80,7 @@ fn run(command: Command) -> Result<(), Failure> {
     let workspace = Workspace::find()?;
     match command {
         Command::Setup(options) => setup::run(&options),
-        Command::Demo(options) => demo::run(&workspace, options),
+        Command::Demo(options) => demo::run(&workspace, &options),
         Command::Test(options) | Command::Ci(options) => test::run(&workspace, &options),
         Command::TestGpu(options) => test_gpu::run(&workspace, &options).map(|_| ()),
         Command::Doctor(options) => doctor::run(&options),
@@ -89,3 +89,6 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Deny => deny::run(&workspace),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,22 +27,18 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
         return vec![Violation::whole(FILE, "the file is missing")];
     };
     let mut found = Vec::new();
-    let mut inside = None;
+    // How many brackets are open since the list began; entries may hold lists.
+    let mut depth = 0;
     let mut comment_above = false;
     for (place, line) in text.lines().map(str::trim).enumerate() {
-        if inside.is_none() {
-            inside = opened(line);
-            if inside.is_some() && closes(line) {
-                // A list on one line: its comment stands above or behind it.
-                let empty = line.replace(' ', "").contains("=[]");
-                if !empty && !comment_above && !has_reason(line) {
-                    found.push(silent(place, line));
-                }
-                inside = None;
-            }
-        } else if line.starts_with(']') {
-            inside = None;
-        } else if is_entry(line) && !comment_above && !has_reason(line) {
+        let is_first = depth == 0;
+        if !is_first || opens_list(line) {
+            depth += depth_change(line);
+        }
+        // A list on one line is an entry of its own, unless it is empty.
+        let on_one_line = is_first && depth == 0 && opens_list(line) && !is_empty(line);
+        let wants_reason = on_one_line || (!is_first && is_entry(line));
+        if wants_reason && !comment_above && !has_reason(line) {
             found.push(silent(place, line));
         }
         comment_above = line.starts_with('#');
@@ -50,15 +46,30 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// The name of the list that this line opens.
-fn opened(line: &str) -> Option<&'static str> {
-    let (key, value) = line.split_once('=')?;
-    let list = LISTS.into_iter().find(|list| *list == key.trim())?;
-    value.trim().starts_with('[').then_some(list)
+/// The line begins one of the lists.
+fn opens_list(line: &str) -> bool {
+    line.split_once('=').is_some_and(|(key, value)| {
+        LISTS.contains(&key.trim()) && value.trim_start().starts_with('[')
+    })
 }
 
-fn closes(line: &str) -> bool {
-    code_of(line).trim_end().ends_with(']')
+/// How many more brackets the line opens than it closes.
+fn depth_change(line: &str) -> i32 {
+    let mut quoted = false;
+    let mut change = 0;
+    for letter in code_of(line).chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            '[' if !quoted => change += 1,
+            ']' if !quoted => change -= 1,
+            _ => {}
+        }
+    }
+    change
+}
+
+fn is_empty(line: &str) -> bool {
+    code_of(line).replace(' ', "").ends_with("=[]")
 }
 
 fn is_entry(line: &str) -> bool {

@@ -40,3 +40,11 @@ fn a_hash_in_quotes_is_no_comment() {
 fn a_missing_file_is_told() {
     assert_eq!(check(&Tree::default()).len(), 1);
 }
+
+#[test]
+fn entries_behind_a_nested_list_count() {
+    let text = "[bans]\ndeny = [\n  { crate = \"a\", reason = \"old\", wrappers = [\n    \
+                # It needs it.\n    \"w\",\n  ] },\n  { crate = \"b\" },\n]\n\
+                other = [\n  \"free\",\n]\n";
+    assert_eq!(said(text), [7]);
+}
