@@ -24,6 +24,7 @@ use crate::admission::{MOST_CAPACITY_BYTES, Moves, check_range};
 use crate::error::{Field, Result};
 use crate::gate::{GateSnapshot, ObservationPermit};
 use crate::session::GpuBackendSession;
+use runtime_core::Runtime;
 use runtime_sync::Arc as ModelledArc;
 use runtime_sync::unmodelled::{Arc, Ordering};
 use std::fmt;
@@ -99,12 +100,24 @@ impl GpuBackend {
         self.set_open(device, false)
     }
 
-    /// Puts a ledger's device back into service.
+    /// Puts a device back into service that was taken out of it. A lost runtime is
+    /// not repaired by that; see [`recover_device`](Self::recover_device).
     ///
     /// # Errors
     /// `UnknownDevice`, `BackendClosing`.
     pub fn open_device(&self, device: u32) -> Result<()> {
         self.set_open(device, true)
+    }
+
+    /// Recovers a device that is out of service: `runtime`, a new one on the same
+    /// GPU, becomes its next generation, whose number comes back. Sessions keep
+    /// working. What earlier generations hold without proof stays charged.
+    ///
+    /// # Errors
+    /// `LedgerOnly` and `DeviceInService`; `Runtime` when the runtime's budget
+    /// cannot set the device's capacity aside; `UnknownDevice`, `BackendClosing`.
+    pub fn recover_device(&self, device: u32, runtime: Runtime) -> Result<u64> {
+        self.shared.recover(device, runtime)
     }
 
     /// The gate's word. Answers for ever.

@@ -160,6 +160,12 @@ pub enum Error {
         /// The device.
         ordinal: u32,
     },
+    /// The device is in service, so there is nothing to recover.
+    #[error("device {ordinal} is in service")]
+    DeviceInService {
+        /// The device.
+        ordinal: u32,
+    },
     /// A caller's wait for close ended before close did.
     #[error(
         "close is not complete: GPU scope open {gpu_open}, observation open {observation_open}"
@@ -249,6 +255,7 @@ impl Error {
             Self::DuplicateDevice { .. } => ErrorCode::DuplicateDevice,
             Self::ReservationRefused { .. } => ErrorCode::ReservationRefused,
             Self::LedgerOnly { .. } => ErrorCode::LedgerOnly,
+            Self::DeviceInService { .. } => ErrorCode::DeviceInService,
             Self::CloseTimeout { .. } => ErrorCode::CloseTimeout,
             Self::WaitInsideCallback => ErrorCode::WaitInsideCallback,
             Self::ThreadRefused { .. } => ErrorCode::ThreadRefused,

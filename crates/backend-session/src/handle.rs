@@ -113,6 +113,11 @@ impl QueryHandle {
             .view(now_ns)
             .ok_or_else(|| match self.check() {
                 Err(ended) => ended,
+                // Lost and recovered, or detached by close, since the grant.
+                Ok(()) if self.grant.grant.has_runtime => Error::Runtime {
+                    code: "device_lost",
+                    device_lost: true,
+                },
                 Ok(()) => Error::LedgerOnly {
                     ordinal: self.device_ordinal(),
                 },

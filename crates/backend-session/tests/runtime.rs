@@ -261,6 +261,74 @@ fn a_lost_device_goes_out_of_service() {
 }
 
 #[test]
+fn a_recovered_device_serves_its_next_generation() {
+    let (stage, _runtime, controls) = runtime_stage();
+    let (attempt, receiver, handle) = stage.submit(1_024).granted();
+    controls.hold(Lane::Compute);
+    let completion = submit_fill(&handle.runtime().unwrap());
+    let healthy = || {
+        let device = ScriptedDevice::builder().build();
+        Runtime::on_device(Box::new(device), RuntimeOptions::default()).unwrap()
+    };
+    let refused = stage.backend.recover_device(0, healthy()).unwrap_err();
+    assert_eq!(refused.code(), "device_in_service");
+    controls.lose();
+    assert!(completion.wait().is_err());
+    drop((completion, attempt));
+    drop(report(receiver));
+    eventually("the device closes", || {
+        !stage.session.device_telemetry_snapshots().unwrap()[0].is_open
+    });
+    let identity = stage.session.identity();
+    assert_eq!(stage.backend.recover_device(0, healthy()).unwrap(), 2);
+
+    // The lost generation's bytes stay charged beside the new one's.
+    assert_eq!(stage.free_bytes(), 3_072);
+    assert_eq!(stage.session.identity(), identity);
+    let (next, receiver, handle) = stage.submit(1_024).granted();
+    assert_eq!(handle.device_generation(), 2);
+    submit_fill(&handle.runtime().unwrap()).wait().unwrap();
+    next.finish(Ending::Succeeded).unwrap();
+    assert_eq!(report(receiver).admission.device_generation, Some(2));
+}
+
+#[test]
+fn a_late_fault_leaves_the_next_generation_open() {
+    let (stage, _runtime, controls) = runtime_stage();
+    let (attempt, receiver, handle) = stage.submit(1_024).granted();
+    controls.hold(Lane::Compute);
+    let completion = submit_fill(&handle.runtime().unwrap());
+    // Its device is taken out of service and recovered while it still runs.
+    stage.backend.close_device(0).unwrap();
+    let device = ScriptedDevice::builder().build();
+    let next = Runtime::on_device(Box::new(device), RuntimeOptions::default()).unwrap();
+    assert_eq!(stage.backend.recover_device(0, next).unwrap(), 2);
+    controls.lose();
+    assert!(completion.wait().is_err());
+    drop((completion, attempt));
+    assert_eq!(report(receiver).cleanup, CleanupDisposition::Quarantined);
+    assert!(stage.session.device_telemetry_snapshots().unwrap()[0].is_open);
+    assert!(!stage.submit(1).is_waiting());
+}
+
+#[test]
+fn recovery_after_close_opens_nothing() {
+    let (stage, _runtime, _controls) = runtime_stage();
+    stage.backend.close_device(0).unwrap();
+    let device = ScriptedDevice::builder().build();
+    let controls = device.controls();
+    let next = Runtime::on_device(Box::new(device), RuntimeOptions::default()).unwrap();
+    let racer = {
+        let backend = stage.backend.clone();
+        std::thread::spawn(move || backend.recover_device(0, next))
+    };
+    stage.close();
+    // Whoever came first: after close no generation is left in the slot.
+    let _ = racer.join().unwrap();
+    eventually("the new device ends", || !controls.live().device);
+}
+
+#[test]
 fn close_lets_the_device_go() {
     let device = ScriptedDevice::builder().build();
     let controls = device.controls();

@@ -272,6 +272,15 @@ impl Ledger {
         self.accounts[device.place()].capacity_bytes = capacity_bytes;
     }
 
+    /// Begins a device's next generation, in service. What is held of the earlier
+    /// ones stays charged.
+    pub(crate) fn renew(&mut self, device: DeviceIndex) -> u64 {
+        let account = &mut self.accounts[device.place()];
+        account.generation += 1;
+        account.is_open = true;
+        account.generation
+    }
+
     /// Takes a device out of service, or back into it.
     pub(crate) fn set_open(&mut self, device: DeviceIndex, is_open: bool) {
         self.accounts[device.place()].is_open = is_open;

@@ -2,7 +2,7 @@
 
 use super::close::CloseDesk;
 use super::delivery::{Delivery, ReportSink};
-use super::device::DeviceSlot;
+use super::device::{DeviceSlot, Generation};
 use super::proofs::Proofs;
 use super::{GpuBackend, Shared};
 use crate::admission::{
@@ -23,6 +23,9 @@ use std::time::Duration;
 
 /// The most that any queue of a backend may be told to hold.
 const MOST_QUEUED: usize = 1 << 24;
+
+/// The number of every device's first generation.
+const FIRST: u64 = 1;
 
 /// What a backend is built from. Every bound has a default.
 #[must_use = "a builder does nothing until it builds"]
@@ -223,7 +226,8 @@ impl GpuBackendBuilder {
         start_threads(&shared, self.sinks, has_runtimes)?;
         for (slot, device) in shared.devices.iter().zip(self.devices) {
             if let Some(runtime) = device.runtime {
-                slot.attach(runtime, device.capacity_bytes)?;
+                let generation = Generation::new(FIRST, runtime, device.capacity_bytes)?;
+                drop(slot.attach(generation));
             }
         }
         shared.clock.keep_bell(shared.bell.clone());

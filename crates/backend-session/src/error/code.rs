@@ -126,6 +126,8 @@ codes! {
     OutOfRange = "out_of_range", InvalidRequest;
     /// No such device.
     UnknownDevice = "unknown_device", InvalidRequest;
+    /// Nothing to recover.
+    DeviceInService = "device_in_service", InvalidRequest;
     /// Two devices of one ordinal.
     DuplicateDevice = "duplicate_device", InvalidRequest;
     /// Resident bytes that do not fit.

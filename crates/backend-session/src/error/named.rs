@@ -51,7 +51,7 @@ impl fmt::Display for EndedBy {
     }
 }
 
-/// A value that [`Error::OutOfRange`] speaks of.
+/// A value that [`Error::OutOfRange`](crate::Error::OutOfRange) speaks of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Field {

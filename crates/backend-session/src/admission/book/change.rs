@@ -81,6 +81,32 @@ impl<C: Carried> Book<C> {
         self.recheck(moves);
     }
 
+    /// Begins the next generation of a device that is out of service; `swap`
+    /// exchanges its resources in the same section, and gets the new number.
+    ///
+    /// # Errors
+    /// `LedgerOnly`, or `DeviceInService`; nothing changes then.
+    pub(crate) fn recover<R>(
+        &mut self,
+        device: DeviceIndex,
+        swap: impl FnOnce(u64) -> R,
+        now_ns: u64,
+        moves: &mut Moves<C>,
+    ) -> Result<R, Error> {
+        self.tick(now_ns);
+        let account = self.ledger.account(device);
+        let ordinal = account.ordinal;
+        if account.is_ledger_only {
+            return Err(Error::LedgerOnly { ordinal });
+        }
+        if account.is_open {
+            return Err(Error::DeviceInService { ordinal });
+        }
+        let swapped = swap(self.ledger.renew(device));
+        self.recheck(moves);
+        Ok(swapped)
+    }
+
     /// The device with this ordinal.
     pub(crate) fn find(&self, ordinal: u32) -> Option<DeviceIndex> {
         self.ledger.find(ordinal)
@@ -94,6 +120,11 @@ impl<C: Carried> Book<C> {
             DeviceFilter::WithRuntime => !account.is_ledger_only,
             DeviceFilter::LedgerOnly => account.is_ledger_only,
         })
+    }
+
+    /// A device's capacity.
+    pub(crate) fn capacity_bytes(&self, device: DeviceIndex) -> u64 {
+        self.ledger.account(device).capacity_bytes
     }
 
     /// Every device's account.

@@ -44,6 +44,7 @@ pub(crate) struct Grant {
     pub(crate) device: DeviceIndex,
     pub(crate) ordinal: u32,
     pub(crate) generation: u64,
+    pub(crate) has_runtime: bool,
     pub(crate) bytes: u64,
     pub(crate) sequence: Sequence,
 }

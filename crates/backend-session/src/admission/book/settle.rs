@@ -24,6 +24,7 @@ impl<C: Carried> Book<C> {
             device,
             ordinal: account.ordinal,
             generation: account.generation,
+            has_runtime: !account.is_ledger_only,
             bytes,
             sequence,
         };
@@ -116,7 +117,10 @@ impl<C: Carried> Book<C> {
             .and_then(|entry| entry.ticket.as_ref())
             .map(|ticket| ticket.stage);
         self.quarantine(id, moves);
-        if let Some(Stage::Ending(grant) | Stage::Quarantined(grant)) = stage {
+        // A fault of an earlier generation says nothing against the present one.
+        if let Some(Stage::Ending(grant) | Stage::Quarantined(grant)) = stage
+            && self.ledger.account(grant.device).generation == grant.generation
+        {
             self.set_open(grant.device, false, now_ns, moves);
         }
         self.rearm(moves);
