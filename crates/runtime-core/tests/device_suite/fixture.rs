@@ -27,7 +27,17 @@ pub(crate) fn bench_with(options: RuntimeOptions) -> Bench {
 fn open() -> (Box<dyn Device>, Option<Controls>) {
     let wanted = std::env::var(VARIABLE).unwrap_or_else(|_| "scripted".to_owned());
     if wanted == "scripted" {
-        let device = ScriptedDevice::builder().build();
+        let device = ScriptedDevice::builder()
+            .host_kernel("add_tripled", |invocation| {
+                let source = invocation.read::<u32>("source");
+                for (sum, value) in invocation.write::<u32>("sums").iter_mut().zip(source) {
+                    *sum = sum.wrapping_add(value.wrapping_mul(3));
+                }
+            })
+            .host_kernel("slow", |invocation| {
+                invocation.write::<u32>("state")[0] |= 1
+            })
+            .build();
         let controls = device.controls();
         return (Box::new(device), Some(controls));
     }
