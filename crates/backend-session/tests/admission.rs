@@ -92,12 +92,15 @@ fn the_real_clock_fires_deadlines_too() {
     let request = backend_session::QueryAdmissionRequest::new(100);
     let holder = wait(session.admit_async_with_request(request)).unwrap();
     let limit = Duration::from_millis(20);
-    let request = backend_session::QueryAdmissionRequest::new(1).queue_deadline(limit);
-    let error = wait(session.admit_async_with_request(request)).unwrap_err();
-    let Error::QueueWaitElapsed { waited, .. } = error else {
-        panic!("{error:?}");
-    };
-    assert!(waited >= limit);
+    // By the second time the timer sleeps towards the holder's far deadline.
+    for _ in 0..2 {
+        let request = backend_session::QueryAdmissionRequest::new(1).queue_deadline(limit);
+        let error = wait(session.admit_async_with_request(request)).unwrap_err();
+        let Error::QueueWaitElapsed { waited, .. } = error else {
+            panic!("{error:?}");
+        };
+        assert!(waited >= limit);
+    }
     drop(holder);
 }
 

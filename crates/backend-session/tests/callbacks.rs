@@ -176,6 +176,37 @@ fn permits_leave_in_their_order() {
 }
 
 #[test]
+fn receivers_wake_after_the_gpu_permit() {
+    struct Looks(GpuBackend, mpsc::Sender<(u32, u32)>);
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            let word = self.0.gate();
+            let seen = (word.gpu_permits, word.observation_permits);
+            self.1.send(seen).unwrap();
+        }
+    }
+    let stage = stage();
+    let (told, seen) = mpsc::channel();
+    let looks = || Waker::from(Arc::new(Looks(stage.backend.clone(), told.clone())));
+    let (attempt, mut receiver, _handle) = stage.submit(1).granted();
+    let polled = support::poll_with(std::pin::Pin::new(&mut receiver), &looks());
+    assert!(polled.is_pending());
+    attempt.finish(Ending::Succeeded).unwrap();
+    assert_eq!(seen.recv_timeout(LONG).unwrap(), (0, 1));
+
+    let AttemptBegin {
+        attempt,
+        mut receiver,
+    } = stage.begin();
+    let polled = support::poll_with(std::pin::Pin::new(&mut receiver), &looks());
+    assert!(polled.is_pending());
+    let request = attempt.request(101).unwrap();
+    let refused = support::wait(stage.session.admit_async_with_request(request));
+    assert_eq!(refused.unwrap_err().code(), "never_fits");
+    assert_eq!(seen.recv_timeout(LONG).unwrap(), (0, 1));
+}
+
+#[test]
 fn a_grant_finds_the_earlier_report_readable() {
     // When the waiter's waker runs, it has its grant.
     struct Looks(backend_session::AttemptReceiver, AtomicBool);

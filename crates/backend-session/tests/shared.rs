@@ -2,8 +2,14 @@
 
 mod support;
 
-use backend_session::{AttemptBegin, Ending, Outcome, QueryAdmissionRequest};
+use backend_session::{
+    AttemptBegin, AttemptCanceller, BeginAttemptRequest, Clock, Ending, GpuBackend, Outcome,
+    QueryAdmissionRequest,
+};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Poll, Wake, Waker};
+use std::time::Duration;
 use support::{Wakes, poll_with, report, stage, wait};
 
 #[test]
@@ -66,6 +72,54 @@ fn the_first_poller_may_leave() {
         let polled = poll_with(admission.as_mut(), &wakes.clone().into());
         assert!(matches!(polled, std::task::Poll::Ready(Ok(_))));
     }
+}
+
+/// A clock that nobody is told about: deadlines fire where the next call looks.
+#[derive(Debug, Default)]
+struct QuietClock(AtomicU64);
+
+impl Clock for QuietClock {
+    fn now_ns(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn nap(&self, _remaining: Duration) -> Option<Duration> {
+        None
+    }
+}
+
+#[test]
+fn a_wake_during_a_poll_is_not_lost() {
+    /// Cancels an attempt, inside whoever's call wakes this.
+    struct Cancels(AttemptCanceller);
+    impl Wake for Cancels {
+        fn wake(self: Arc<Self>) {
+            self.0.cancel().unwrap();
+        }
+    }
+    let clock = Arc::new(QuietClock::default());
+    let backend = GpuBackend::builder()
+        .clock(clock.clone())
+        .ledger_device(0, 100)
+        .build()
+        .unwrap();
+    let session = backend.session();
+    let _holder = wait(session.admit_async_with_request(QueryAdmissionRequest::new(100))).unwrap();
+    let begun = session.begin_attempt(BeginAttemptRequest::new()).unwrap();
+    let expiring = QueryAdmissionRequest::new(1).queue_deadline(Duration::from_nanos(5));
+    let mut expiring = Box::pin(session.admit_async_with_request(expiring));
+    let waker = Waker::from(Arc::new(Cancels(begun.attempt.canceller())));
+    assert!(poll_with(expiring.as_mut(), &waker).is_pending());
+
+    clock.0.store(10, Ordering::Release);
+    let request = QueryAdmissionRequest::new(1);
+    let mut shared = Box::pin(begun.attempt.admit_shared(request).unwrap());
+    // This first poll expires the other request, whose waker cancels this one.
+    let polled = poll_with(shared.as_mut(), Waker::noop());
+    let Poll::Ready(Err(error)) = polled else {
+        panic!("the wake was lost: {polled:?}");
+    };
+    assert_eq!(error.code(), "caller_cancelled");
 }
 
 #[test]
