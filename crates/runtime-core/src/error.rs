@@ -385,3 +385,7 @@ impl fmt::Display for Holder<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
+mod tests;

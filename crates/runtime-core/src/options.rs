@@ -106,7 +106,7 @@ impl RuntimeOptions {
 
     pub(crate) fn check(&self) -> Result<()> {
         within("max_submissions", self.max_submissions, MOST_SUBMISSIONS)?;
-        within("run_slots", self.run_slots, MOST_RUN_SLOTS)?;
+        check_run_slots(self.run_slots)?;
         if self.trace_capacity > MOST_TRACE_RECORDS {
             return Err(Invalid::Option {
                 option: "trace_capacity",
@@ -118,6 +118,10 @@ impl RuntimeOptions {
         }
         Ok(())
     }
+}
+
+pub(crate) fn check_run_slots(slots: u32) -> Result<()> {
+    within("run_slots", slots, MOST_RUN_SLOTS)
 }
 
 fn within(option: &'static str, value: u32, most: u32) -> Result<()> {

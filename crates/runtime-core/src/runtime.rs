@@ -253,7 +253,7 @@ impl Runtime {
         let mut offset = 0;
         for piece in bytes.chunks(TRANSFER_CHUNK_BYTES) {
             let mut graph = self.graph();
-            graph.label("upload");
+            graph.label("upload").run_slots(1);
             let input = graph.upload(&target.slice(offset, piece.len() as u64)?)?;
             let prepared = graph.prepare()?;
             prepared.run().input(input, piece)?.submit()?.wait()?;
@@ -273,7 +273,7 @@ impl Runtime {
         while offset < source.bytes() {
             let piece = (source.bytes() - offset).min(TRANSFER_CHUNK_BYTES as u64);
             let mut graph = self.graph();
-            graph.label("download");
+            graph.label("download").run_slots(1);
             let output = graph.download(&source.slice(offset, piece)?)?;
             let completion = graph.prepare()?.run().submit()?;
             completion.wait()?;

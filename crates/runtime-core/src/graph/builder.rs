@@ -92,6 +92,7 @@ pub struct GraphBuilder {
     pub(crate) runtime: Runtime,
     pub(crate) id: u64,
     pub(crate) label: Arc<str>,
+    pub(crate) run_slots: u32,
     pub(crate) nodes: Vec<Node>,
     pub(crate) inputs: Vec<InputLayout>,
     pub(crate) upload_bytes: u64,
@@ -103,6 +104,7 @@ impl GraphBuilder {
     pub(crate) fn new(runtime: Runtime) -> Self {
         Self {
             label: "graph".into(),
+            run_slots: runtime.domain().run_slots,
             runtime,
             // Relaxed: an identity needs to be unique, and orders nothing.
             id: LAST_ID.fetch_add(1, Ordering::Relaxed) + 1,
@@ -117,6 +119,13 @@ impl GraphBuilder {
     /// Names the graph in traces and messages.
     pub fn label(&mut self, label: impl Into<Arc<str>>) -> &mut Self {
         self.label = label.into();
+        self
+    }
+
+    /// Prepares this many run slots instead of the runtime's number: 1 to 256.
+    /// Each holds command buffers, and staging for all inputs and outputs.
+    pub fn run_slots(&mut self, slots: u32) -> &mut Self {
+        self.run_slots = slots;
         self
     }
 
@@ -269,7 +278,8 @@ impl GraphBuilder {
     /// Splits the graph into regions and records them for every run slot.
     ///
     /// # Errors
-    /// [`Invalid::EmptyGraph`], no room for staging, or the driver's.
+    /// [`Invalid::EmptyGraph`], run slots out of range, no room for staging, or
+    /// the driver's.
     pub fn prepare(self) -> Result<PreparedGraph> {
         prepare(self)
     }

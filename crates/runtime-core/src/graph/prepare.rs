@@ -12,6 +12,7 @@ use crate::error::{Invalid, Result};
 use crate::lane::Lane;
 use crate::lane::line::{Plan, PlannedRegion};
 use crate::memory::Buffer;
+use crate::options::check_run_slots;
 use crate::run::{Recorded, Run, Staging};
 use crate::runtime::Runtime;
 
@@ -70,6 +71,7 @@ pub(super) fn prepare(builder: GraphBuilder) -> Result<PreparedGraph> {
     if builder.nodes.is_empty() {
         return Err(Invalid::EmptyGraph.into());
     }
+    check_run_slots(builder.run_slots)?;
     let layouts = regions(&builder.nodes);
     let lanes = builder.runtime.device().lanes;
     let plan = Arc::new(Plan {
@@ -83,7 +85,7 @@ pub(super) fn prepare(builder: GraphBuilder) -> Result<PreparedGraph> {
             .collect(),
     });
     let constants = constants(&builder)?;
-    let slots = (0..builder.runtime.domain().run_slots)
+    let slots = (0..builder.run_slots)
         .map(|_| record_slot(&builder, &layouts, &plan, constants.as_ref()))
         .collect::<Result<Vec<_>>>()?;
     Ok(PreparedGraph {
