@@ -7,6 +7,7 @@ use std::time::Duration;
 use runtime_sync::unmodelled::Arc;
 
 use crate::device::{DeviceFault, MemoryPlacement, SelectionError};
+use crate::kernel::KernelError;
 use crate::lane::Lane;
 use crate::memory::budget::OverBudget;
 use crate::quarantine::{Cause, QuarantineId};
@@ -56,6 +57,9 @@ pub enum Error {
     /// The device or its driver refused.
     #[error(transparent)]
     Device(#[from] DeviceFault),
+    /// The kernel cannot be built.
+    #[error(transparent)]
+    Kernel(Arc<KernelError>),
     /// The call's arguments do not fit together.
     #[error(transparent)]
     Invalid(#[from] Invalid),
@@ -104,6 +108,7 @@ impl Error {
                 }
                 _ => ErrorKind::Driver,
             },
+            Self::Kernel(_) => ErrorKind::Kernel,
             Self::Invalid(_) | Self::NotQuarantined(_) => ErrorKind::Invalid,
             Self::NoDevice(_) => ErrorKind::NoDevice,
             Self::NoThread { .. } => ErrorKind::OutOfMemory,
@@ -127,12 +132,19 @@ impl Error {
             Self::Revoked => "revoked",
             Self::OverBudget(_) => "over_budget",
             Self::Device(_) => "device_fault",
+            Self::Kernel(_) => "kernel_refused",
             Self::Invalid(_) => "invalid",
             Self::NoDevice(_) => "no_device",
             Self::NotQuarantined(_) => "not_quarantined",
             Self::NoThread { .. } => "no_thread",
             Self::Foreign(_) => "foreign",
         }
+    }
+}
+
+impl From<KernelError> for Error {
+    fn from(error: KernelError) -> Self {
+        Self::Kernel(Arc::new(error))
     }
 }
 
@@ -326,11 +338,13 @@ pub enum Invalid {
         /// Its position among the graph's inputs.
         index: u32,
     },
-    /// A run has no parameter of this name.
-    #[error("the graph has no parameter `{name}`")]
+    /// A run has no parameter of this name and length.
+    #[error("the graph has no parameter `{name}` of {bytes} bytes")]
     NoSuchParameter {
         /// The name that was given.
         name: Arc<str>,
+        /// The length that was given.
+        bytes: u64,
     },
     /// The graph has no operations.
     #[error("the graph has no operations")]

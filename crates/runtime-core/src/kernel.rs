@@ -19,7 +19,7 @@ mod wgsl;
 
 use runtime_sync::unmodelled::Arc;
 
-use crate::device::{BindingKind, BindingSlot, Limits};
+use crate::device::{BindingKind, BindingSlot, KernelSpec, Limits};
 
 pub use error::{BindingFault, KernelError, Malformed, Place};
 pub use spirv::{Contract, Spirv, check};
@@ -56,6 +56,20 @@ pub struct Compiled {
     pub specialization: Vec<(u32, u32)>,
     /// Its name in messages.
     pub label: Arc<str>,
+}
+
+impl Compiled {
+    /// What a device is asked to build.
+    pub(crate) fn spec(&self) -> KernelSpec<'_> {
+        KernelSpec {
+            spirv: &self.spirv,
+            entry: &self.entry,
+            bindings: &self.bindings,
+            workgroup: self.workgroup,
+            specialization: &self.specialization,
+            label: &self.label,
+        }
+    }
 }
 
 /// The layout of the uniform that holds a run's parameters.

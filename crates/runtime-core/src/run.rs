@@ -44,6 +44,7 @@ pub(crate) struct Run {
 pub(crate) struct Staging {
     pub(crate) upload: Option<Buffer>,
     pub(crate) download: Option<Buffer>,
+    pub(crate) parameters: Option<Buffer>,
 }
 
 /// When a region went to the driver and when its end was seen.

@@ -8,7 +8,7 @@ use runtime_sync::unmodelled::Arc;
 use crate::device::{BufferSpec, Command, Device, DeviceInfo, MemoryPlacement, RegionPlan};
 use crate::domain::{Domain, Parts};
 use crate::error::{Error, Invalid, Result};
-use crate::graph::GraphBuilder;
+use crate::graph::{GraphBuilder, Kernel};
 use crate::lane::lease::{self, Lease, Patience};
 use crate::lane::turns::DrainScope;
 use crate::lane::{Lane, stage};
@@ -286,6 +286,44 @@ impl Runtime {
     /// An empty graph.
     pub fn graph(&self) -> GraphBuilder {
         GraphBuilder::new(self.clone())
+    }
+
+    /// Builds a kernel from WGSL, with bounds checks and bounded loops.
+    ///
+    /// # Errors
+    /// [`Error::Kernel`] with what is wrong with the source, or the driver's
+    /// refusal; nothing but this kernel fails.
+    #[cfg(feature = "wgsl")]
+    pub fn kernel(&self, source: crate::kernel::Wgsl) -> Result<Kernel> {
+        self.check_usable()?;
+        let compiled = crate::kernel::compile(&source, &self.device().limits)?;
+        self.build(compiled)
+    }
+
+    /// Builds a kernel from SPIR-V.
+    ///
+    /// # Errors
+    /// As for WGSL: the header, the entry point and the bindings are checked
+    /// before a driver sees the module.
+    ///
+    /// # Safety
+    /// - The module is valid SPIR-V for a Vulkan 1.3 compute shader that uses no
+    ///   capability beyond `Shader`;
+    /// - it accesses no bytes outside of its bindings: nothing bounds them;
+    /// - its loops end.
+    #[expect(
+        unsafe_code,
+        reason = "nothing checks what a foreign shader touches, so its author must promise"
+    )]
+    pub unsafe fn kernel_spirv(&self, source: crate::kernel::Spirv) -> Result<Kernel> {
+        self.check_usable()?;
+        let compiled = crate::kernel::check(&source, &self.device().limits)?;
+        self.build(compiled)
+    }
+
+    fn build(&self, compiled: crate::kernel::Compiled) -> Result<Kernel> {
+        let native = self.domain.scheduler.device.build_kernel(compiled.spec())?;
+        Ok(Kernel::new(self, native, compiled))
     }
 
     /// The compute lane for one native stage: refuses at once when no place is

@@ -135,7 +135,7 @@ fn invalid() -> Vec<Error> {
         },
         Invalid::NoGroups { axis: 2 },
         Invalid::MissingInput { index: 1 },
-        Invalid::NoSuchParameter { name },
+        Invalid::NoSuchParameter { name, bytes: 4 },
         Invalid::EmptyGraph,
         Invalid::NoOutput,
         Invalid::Elements {

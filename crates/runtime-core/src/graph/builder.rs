@@ -7,6 +7,7 @@ use runtime_sync::unmodelled::{Arc, AtomicU64, Ordering};
 use super::dispatch::{Dispatch, Kernel};
 use super::prepare::{PreparedGraph, prepare};
 use crate::error::{Invalid, Result};
+use crate::kernel::{Parameter, Parameters};
 use crate::lane::Lane;
 use crate::memory::View;
 use crate::runtime::Runtime;
@@ -73,6 +74,8 @@ pub(crate) enum Operation {
     Dispatch {
         kernel: Kernel,
         bindings: Vec<Slot>,
+        /// Where its parameters lie in the run's block of them.
+        parameters: Option<u64>,
         groups: [u32; 3],
     },
 }
@@ -98,6 +101,8 @@ pub struct GraphBuilder {
     pub(crate) upload_bytes: u64,
     pub(crate) download_bytes: u64,
     pub(crate) constants: Vec<u8>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameter_bytes: u64,
 }
 
 impl GraphBuilder {
@@ -113,6 +118,8 @@ impl GraphBuilder {
             upload_bytes: 0,
             download_bytes: 0,
             constants: Vec::new(),
+            parameters: Vec::new(),
+            parameter_bytes: 0,
         }
     }
 
@@ -257,7 +264,9 @@ impl GraphBuilder {
         })
     }
 
-    /// Runs a kernel on the compute lane.
+    /// Runs a kernel on the compute lane. Its parameters, if it has any, are set
+    /// for each run by [`RunBuilder::param`](crate::RunBuilder::param), and are
+    /// zero where they are not.
     ///
     /// # Errors
     /// A binding without a view or of another name, a view that is too short, too
@@ -266,11 +275,18 @@ impl GraphBuilder {
     /// of another runtime.
     pub fn dispatch(&mut self, dispatch: Dispatch) -> Result<&mut Self> {
         let domain = self.runtime.domain().clone();
-        let operation = dispatch.resolve(&domain, &self.runtime.device().limits)?;
-        if let Operation::Dispatch { bindings, .. } = &operation {
+        let mut operation = dispatch.resolve(&domain, &self.runtime.device().limits)?;
+        if let Operation::Dispatch {
+            kernel,
+            bindings,
+            parameters,
+            ..
+        } = &mut operation
+        {
             for slot in bindings {
                 self.check(&slot.view)?;
             }
+            *parameters = self.lay_out(kernel.shared.parameters.as_ref());
         }
         self.push(Lane::Compute, operation)
     }
@@ -282,6 +298,20 @@ impl GraphBuilder {
     /// the driver's.
     pub fn prepare(self) -> Result<PreparedGraph> {
         prepare(self)
+    }
+
+    /// Gives a dispatch its part of the run's parameters.
+    fn lay_out(&mut self, layout: Option<&Parameters>) -> Option<u64> {
+        let layout = layout?;
+        let align = self.runtime.device().limits.uniform_align_bytes.max(16);
+        let start = self.parameter_bytes.next_multiple_of(align);
+        self.parameter_bytes = start + layout.bytes;
+        self.parameters
+            .extend(layout.members.iter().map(|member| Parameter {
+                offset: start + member.offset,
+                ..member.clone()
+            }));
+        Some(start)
     }
 
     fn push(&mut self, lane: Lane, operation: Operation) -> Result<&mut Self> {

@@ -9,6 +9,7 @@ use super::builder::{Operation, Slot};
 use crate::device::{BindingKind, BindingSlot, DeviceKernel, Limits};
 use crate::domain::Domain;
 use crate::error::{Error, Invalid, Result};
+use crate::kernel::{BUFFER_GROUP, Compiled, PARAMETER_GROUP, Parameters};
 use crate::memory::View;
 use crate::revoke::Tenure;
 
@@ -21,6 +22,7 @@ pub struct Kernel {
 pub(crate) struct Shared {
     pub(crate) native: Arc<dyn DeviceKernel>,
     pub(crate) bindings: Vec<BindingSlot>,
+    pub(crate) parameters: Option<Parameters>,
     pub(crate) workgroup: [u32; 3],
     pub(crate) label: Arc<str>,
     pub(crate) tenure: Option<Arc<Tenure>>,
@@ -28,6 +30,24 @@ pub(crate) struct Shared {
 }
 
 impl Kernel {
+    pub(crate) fn new(
+        runtime: &crate::Runtime,
+        native: Arc<dyn DeviceKernel>,
+        compiled: Compiled,
+    ) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                native,
+                bindings: compiled.bindings,
+                parameters: compiled.parameters,
+                workgroup: compiled.workgroup,
+                label: compiled.label,
+                tenure: runtime.tenure().cloned(),
+                domain: runtime.domain().clone(),
+            }),
+        }
+    }
+
     /// Its label.
     pub fn label(&self) -> &str {
         &self.shared.label
@@ -134,6 +154,9 @@ impl Dispatch {
         }
         let mut bindings = Vec::with_capacity(slots.len());
         for (slot, view) in shared.bindings.iter().zip(slots) {
+            if slot.group == PARAMETER_GROUP {
+                continue;
+            }
             let view = view.ok_or_else(|| Invalid::Unbound {
                 name: slot.name.clone(),
                 group: slot.group,
@@ -152,6 +175,7 @@ impl Dispatch {
         Ok(Operation::Dispatch {
             kernel: self.kernel.clone(),
             bindings,
+            parameters: None,
             groups,
         })
     }
@@ -203,10 +227,12 @@ fn split(groups: u64, limits: &Limits) -> Result<[u32; 3]> {
 
 fn find(bindings: &[BindingSlot], target: &Target) -> Result<usize> {
     let found = match target {
-        Target::Name(name) => bindings.iter().position(|slot| slot.name == *name),
+        Target::Name(name) => bindings
+            .iter()
+            .position(|slot| slot.group == BUFFER_GROUP && slot.name == *name),
         Target::Index(index) => bindings
             .iter()
-            .position(|slot| slot.group == 0 && slot.binding == *index),
+            .position(|slot| slot.group == BUFFER_GROUP && slot.binding == *index),
     };
     found.ok_or_else(|| {
         let name = match target {

@@ -4,11 +4,13 @@ use std::fmt;
 
 use runtime_sync::unmodelled::Arc;
 
-use super::builder::{GraphBuilder, InputLayout, Node, Operation};
+use super::builder::{GraphBuilder, InputLayout, Node, Operation, Slot};
+use super::dispatch::Kernel;
 use super::plan::{RegionLayout, regions};
 use super::run::RunBuilder;
 use crate::device::{BoundSpan, Command, MemoryPlacement, RegionPlan, Span};
 use crate::error::{Invalid, Result};
+use crate::kernel::{PARAMETER_GROUP, Parameter};
 use crate::lane::Lane;
 use crate::lane::line::{Plan, PlannedRegion};
 use crate::memory::Buffer;
@@ -28,7 +30,15 @@ pub(super) struct Shared {
     pub(super) id: u64,
     pub(super) label: Arc<str>,
     pub(super) inputs: Vec<InputLayout>,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) parameter_bytes: u64,
     pub(super) slots: Vec<Arc<Run>>,
+}
+
+impl Shared {
+    pub(super) fn parameter_bytes(&self) -> usize {
+        usize::try_from(self.parameter_bytes).unwrap_or(usize::MAX)
+    }
 }
 
 impl PreparedGraph {
@@ -94,6 +104,8 @@ pub(super) fn prepare(builder: GraphBuilder) -> Result<PreparedGraph> {
             id: builder.id,
             label: builder.label,
             inputs: builder.inputs,
+            parameters: builder.parameters,
+            parameter_bytes: builder.parameter_bytes,
             slots,
         }),
     })
@@ -139,6 +151,7 @@ fn record_slot(
     let staging = Staging {
         upload: stage(runtime, builder.upload_bytes, MemoryPlacement::Upload)?,
         download: stage(runtime, builder.download_bytes, MemoryPlacement::Download)?,
+        parameters: stage(runtime, builder.parameter_bytes, MemoryPlacement::Upload)?,
     };
     let recorder = SlotRecorder {
         nodes: &builder.nodes,
@@ -206,6 +219,7 @@ fn kept_buffers(
     }
     staging.upload.iter().for_each(&mut keep);
     staging.download.iter().for_each(&mut keep);
+    staging.parameters.iter().for_each(&mut keep);
     constants.into_iter().for_each(&mut keep);
     buffers
 }
@@ -253,20 +267,40 @@ impl SlotRecorder<'_> {
             Operation::Dispatch {
                 kernel,
                 bindings,
+                parameters,
                 groups,
             } => Command::Dispatch {
                 kernel: kernel.shared.native.clone(),
-                bindings: bindings
-                    .iter()
-                    .map(|slot| BoundSpan {
-                        group: slot.group,
-                        binding: slot.binding,
-                        span: slot.view.span(),
-                    })
-                    .collect(),
+                bindings: self.bound(kernel, bindings, *parameters)?,
                 groups: *groups,
             },
         })
+    }
+}
+
+impl SlotRecorder<'_> {
+    fn bound(
+        &self,
+        kernel: &Kernel,
+        slots: &[Slot],
+        parameters: Option<u64>,
+    ) -> Result<Vec<BoundSpan>> {
+        let mut bound: Vec<BoundSpan> = slots
+            .iter()
+            .map(|slot| BoundSpan {
+                group: slot.group,
+                binding: slot.binding,
+                span: slot.view.span(),
+            })
+            .collect();
+        if let (Some(offset), Some(layout)) = (parameters, &kernel.shared.parameters) {
+            bound.push(BoundSpan {
+                group: PARAMETER_GROUP,
+                binding: 0,
+                span: staged(self.staging.parameters.as_ref(), offset, layout.bytes)?,
+            });
+        }
+        Ok(bound)
     }
 }
 

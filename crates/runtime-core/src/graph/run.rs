@@ -5,6 +5,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use bytemuck::NoUninit;
 use runtime_sync::unmodelled::Arc;
 use smallvec::SmallVec;
 
@@ -29,6 +30,7 @@ pub struct RunBuilder<'a> {
     graph: &'a Shared,
     claimed: Option<Claimed>,
     given: SmallVec<[bool; 8]>,
+    parameters: SmallVec<[u8; 256]>,
 }
 
 /// A slot with one handle that the builder owns.
@@ -70,6 +72,7 @@ impl<'a> RunBuilder<'a> {
             graph,
             claimed,
             given: SmallVec::from_elem(false, graph.inputs.len()),
+            parameters: SmallVec::from_elem(0, graph.parameter_bytes()),
         }
     }
 
@@ -102,6 +105,35 @@ impl<'a> RunBuilder<'a> {
         }
         self.given[input.index] = true;
         Ok(self)
+    }
+
+    /// Sets a parameter for this run, in every kernel of the graph that has one of
+    /// this name and length. Parameters that are not set are zero.
+    ///
+    /// # Errors
+    /// [`Invalid::NoSuchParameter`].
+    pub fn param<T: NoUninit>(mut self, name: &str, value: T) -> Result<Self> {
+        let bytes = bytemuck::bytes_of(&value);
+        let mut found = false;
+        for parameter in &self.graph.parameters {
+            let first = usize::try_from(parameter.offset).unwrap_or(usize::MAX);
+            let place = first..first.saturating_add(bytes.len());
+            if *parameter.name == *name
+                && parameter.bytes == bytes.len() as u64
+                && let Some(target) = self.parameters.get_mut(place)
+            {
+                target.copy_from_slice(bytes);
+                found = true;
+            }
+        }
+        if found {
+            return Ok(self);
+        }
+        Err(Invalid::NoSuchParameter {
+            name: name.into(),
+            bytes: bytes.len() as u64,
+        }
+        .into())
     }
 
     /// Submits the run, or refuses at once. Never passes a waiting submission.
@@ -214,9 +246,18 @@ impl<'a> RunBuilder<'a> {
         }
     }
 
+    /// The slot is this run's alone, so nothing reads its parameters yet.
+    fn write_parameters(&self) -> Result<()> {
+        if let Some(staging) = &self.slot()?.run.staging.parameters {
+            staging.host_write(0, &self.parameters)?;
+        }
+        Ok(())
+    }
+
     fn enter(&mut self, place: Place, follows: &[(SubmissionKey, Arc<Run>)]) -> Result<Completion> {
         let domain = self.graph.runtime.domain().clone();
-        let entered = self.check().and_then(|()| {
+        let ready = self.check().and_then(|()| self.write_parameters());
+        let entered = ready.and_then(|()| {
             let tenure = self.graph.runtime.tenure();
             tenure.map_or(Ok(()), |tenure| tenure.enter())
         });

@@ -2,8 +2,12 @@ use std::time::Duration;
 
 use crate::device::MemoryPlacement;
 use crate::device::scripted::{Controls, ScriptedDevice};
+#[cfg(feature = "wgsl")]
+use crate::kernel::Wgsl;
 use crate::lane::{DrainScope, Lane};
 use crate::{Busy, Error, Runtime, RuntimeOptions};
+#[cfg(feature = "wgsl")]
+use crate::{Dispatch, Invalid};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -88,4 +92,58 @@ fn compute_does_not_overtake_a_stage() {
     ));
     drop(lease);
     completion.wait_timeout(LIMIT).unwrap();
+}
+
+#[cfg(feature = "wgsl")]
+#[test]
+fn a_run_sees_its_own_parameters() {
+    let device = ScriptedDevice::builder()
+        .queue_per_lane()
+        .host_kernel("scale", |invocation| {
+            let [factor, addend] = invocation.read::<u32>("parameters")[..] else {
+                return;
+            };
+            for value in invocation.write::<u32>("values") {
+                *value = *value * factor + addend;
+            }
+        })
+        .build();
+    let runtime =
+        Runtime::on_device(Box::new(device), RuntimeOptions::default()).expect("a runtime");
+    let source = "
+        struct Parameters { factor: u32, addend: u32 }
+        @group(0) @binding(0) var<storage, read_write> values: array<u32>;
+        @group(1) @binding(0) var<uniform> parameters: Parameters;
+        @compute @workgroup_size(64)
+        fn scale(@builtin(global_invocation_id) id: vec3<u32>) {
+            if (id.x < arrayLength(&values)) {
+                values[id.x] = values[id.x] * parameters.factor + parameters.addend;
+            }
+        }";
+    let kernel = runtime.kernel(Wgsl::new(source).entry("scale")).unwrap();
+    let values = runtime.allocate(256, MemoryPlacement::Device).unwrap();
+    let mut graph = runtime.graph();
+    graph.fill(&values.view(), 10).unwrap();
+    let dispatch = Dispatch::new(&kernel).bind("values", &values.view());
+    graph.dispatch(dispatch.elements(64)).unwrap();
+    let output = graph.download(&values.view()).unwrap();
+    let prepared = graph.prepare().unwrap();
+    let run = |factor: u32, addend: u32| {
+        let run = prepared.run().param("factor", factor).unwrap();
+        run.param("addend", addend).unwrap().submit().unwrap()
+    };
+    let (first, second) = (run(2, 1), run(3, 0));
+    first.wait_timeout(LIMIT).unwrap();
+    second.wait_timeout(LIMIT).unwrap();
+    assert_eq!(first.output::<u32>(output).unwrap(), [21; 64]);
+    assert_eq!(second.output::<u32>(output).unwrap(), [30; 64]);
+    drop((first, second));
+    let unset = prepared.run().submit().unwrap();
+    unset.wait_timeout(LIMIT).unwrap();
+    assert_eq!(unset.output::<u32>(output).unwrap(), [0; 64]);
+    let wrong = prepared.run().param("factor", 2_u64);
+    assert!(matches!(
+        wrong,
+        Err(Error::Invalid(Invalid::NoSuchParameter { bytes: 8, .. }))
+    ));
 }

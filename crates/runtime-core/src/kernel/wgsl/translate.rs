@@ -184,7 +184,9 @@ fn write(
             image_load: policy,
             binding_array: policy,
         },
-        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::Polyfill,
+        // Every Vulkan 1.3 device zeroes workgroup memory itself. Stores in the
+        // shader would make some drivers compile for minutes.
+        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::Native,
         force_loop_bounding: true,
         emit_int_div_checks: true,
         ..spv::Options::default()
