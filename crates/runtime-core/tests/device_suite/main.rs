@@ -16,6 +16,7 @@ mod capacity;
 mod closing;
 mod fixture;
 mod hazards;
+mod kernels;
 mod lifetime;
 mod replay;
 mod threads;
