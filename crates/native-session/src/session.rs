@@ -67,9 +67,16 @@ pub(crate) struct Parts {
     pub(crate) charges: Vec<Charge>,
 }
 
+impl NativeSession<()> {
+    /// Describes a session with a label, charges, or another drain scope.
+    pub fn builder(runtime: &Runtime) -> NativeSessionBuilder {
+        NativeSessionBuilder::new(runtime)
+    }
+}
+
 impl<T> NativeSession<T> {
     /// A session that owns `state`, with default settings; see
-    /// [`builder`](Self::builder) for others.
+    /// [`builder`](NativeSession::builder) for others.
     ///
     /// # Safety
     /// - `state` owns every private stream, graph and allocation that its stages
@@ -81,14 +88,9 @@ impl<T> NativeSession<T> {
     /// - all later work of the state goes through [`run`](Self::run) and its
     ///   variants.
     pub unsafe fn new(runtime: &Runtime, state: T, fence: fn(&mut T) -> Result<()>) -> Self {
-        let builder = Self::builder(runtime);
+        let builder = NativeSession::builder(runtime);
         // SAFETY: N1: the caller promises what `build` asks for.
         unsafe { builder.build(state, fence) }
-    }
-
-    /// Describes a session with a label, charges, or another drain scope.
-    pub fn builder(runtime: &Runtime) -> NativeSessionBuilder {
-        NativeSessionBuilder::new(runtime)
     }
 
     pub(crate) fn from_parts(parts: Parts, state: T, fence: fn(&mut T) -> Result<()>) -> Self {
