@@ -36,4 +36,13 @@ pub use report::{
     QueryAttemptReport, REPORT_SCHEMA_VERSION,
 };
 pub use session::GpuBackendSession;
+// A stage of a caller's own runs under `QueryLease` with these very versions.
+pub use native_session;
+pub use runtime_core;
 pub use work::QueryLease;
+
+/// The project's first page: its examples use every crate, and this is the one
+/// that stands on all of them.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct FirstPage;
