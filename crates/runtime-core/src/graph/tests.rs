@@ -147,3 +147,20 @@ fn a_run_sees_its_own_parameters() {
         Err(Error::Invalid(Invalid::NoSuchParameter { bytes: 8, .. }))
     ));
 }
+
+#[test]
+fn a_run_that_nobody_holds_is_traced() {
+    let (runtime, controls) = scripted(RuntimeOptions::default());
+    let buffer = runtime.allocate(64, MemoryPlacement::Device).unwrap();
+    let mut graph = runtime.graph();
+    graph.label("unheld").fill(&buffer.view(), 7).unwrap();
+    let prepared = graph.prepare().unwrap();
+    controls.hold_all();
+    drop(prepared.run().submit().unwrap());
+    drop(prepared);
+    controls.release_all();
+    runtime.close(LIMIT);
+    let records = runtime.trace().records;
+    let unheld = records.iter().filter(|record| &*record.label == "unheld");
+    assert_eq!(unheld.count(), 1);
+}

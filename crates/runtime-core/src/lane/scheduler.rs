@@ -16,12 +16,12 @@ use runtime_sync::{Condvar, Mutex};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
-use super::line::{End, Finished, Line, Offer, Progress, SubmissionKey};
+use super::line::{End, Finished, Line, Offer, Plan, Progress, SubmissionKey};
 use super::signal::{Signal, wake};
 use crate::device::{Device, Point, QueueIndex};
 use crate::error::{Busy, Error, Result};
 use crate::quarantine::{Cause, OwnerKind, Register};
-use crate::run::Run;
+use crate::run::{Run, RunTimes};
 use crate::statistics::Statistics;
 use crate::trace::{Recorder, TraceKind, TraceRecord};
 
@@ -276,6 +276,7 @@ impl Scheduler {
         let Some(run) = run else {
             return;
         };
+        let traced = Traced::of(&run, &self.recorder);
         let (result_of_loss, run) = if finished.uncertain {
             let error = self.keep(run.clone());
             (Some(error), Some(run))
@@ -291,10 +292,16 @@ impl Scheduler {
         } else {
             (None, Some(run))
         };
-        self.publish(finished, result_of_loss, run);
+        self.publish(finished, result_of_loss, run, traced);
     }
 
-    fn publish(&self, finished: Finished, loss: Option<Error>, run: Option<Arc<Run>>) {
+    fn publish(
+        &self,
+        finished: Finished,
+        loss: Option<Error>,
+        run: Option<Arc<Run>>,
+        traced: Option<Traced>,
+    ) {
         let now = Instant::now();
         let mut wakers: Vec<Waker> = Vec::new();
         let mut state = self.state.lock();
@@ -325,6 +332,9 @@ impl Scheduler {
         if draining {
             self.drained.notify_all();
         }
+        if let Some(traced) = traced {
+            self.record(&traced, now, number, failed);
+        }
         let Some(run) = run else {
             return;
         };
@@ -332,7 +342,6 @@ impl Scheduler {
         if let Some(tenure) = &run.tenure {
             tenure.leave(!finished.uncertain);
         }
-        self.record(&run, number, failed);
         for waker in wakers {
             wake(waker);
         }
@@ -363,25 +372,21 @@ impl Scheduler {
         }
     }
 
-    fn record(&self, run: &Run, number: u64, failed: bool) {
-        if !self.recorder.is_on() {
-            return;
-        }
+    fn record(&self, traced: &Traced, published: Instant, number: u64, failed: bool) {
         let since = |at: Instant| at.saturating_duration_since(self.start);
-        let times = run.times();
-        for (region, planned) in times.regions.iter().zip(&run.plan.regions) {
+        let times = &traced.times;
+        for (region, planned) in times.regions.iter().zip(&traced.plan.regions) {
             let (Some(asked), Some(accepted)) = (times.asked, region.accepted) else {
                 continue;
             };
-            let ended = region.reached.or(times.published).unwrap_or(accepted);
             self.recorder.push(TraceRecord {
                 kind: TraceKind::Region,
                 id: number,
                 lane: planned.lane,
-                label: run.label.clone(),
+                label: traced.label.clone(),
                 asked_at: since(asked),
                 started_at: since(accepted),
-                ended_at: since(ended),
+                ended_at: since(region.reached.unwrap_or(published)),
                 failed,
             });
         }
@@ -562,6 +567,23 @@ impl Scheduler {
             state = guard;
             state.sleeping_reapers -= 1;
         }
+    }
+}
+
+/// What the trace says of a run, taken before the run's slot may go.
+struct Traced {
+    label: Arc<str>,
+    plan: Arc<Plan>,
+    times: RunTimes,
+}
+
+impl Traced {
+    fn of(run: &Run, recorder: &Recorder) -> Option<Self> {
+        recorder.is_on().then(|| Self {
+            label: run.label.clone(),
+            plan: run.plan.clone(),
+            times: run.times(),
+        })
     }
 }
 
