@@ -13,57 +13,19 @@
 //! What has a sequence number waits only for smaller ones; what waits for a
 //! place has no number and no lane. So nothing waits in a circle.
 
+mod facts;
+
 use std::collections::{BTreeSet, VecDeque};
 
-use slotmap::{SlotMap, new_key_type};
+use slotmap::SlotMap;
 use smallvec::SmallVec;
 
+pub(crate) use facts::{End, Finished, Offer, Plan, PlannedRegion, Progress, SubmissionKey};
+
 use super::Lane;
-use super::order::{Order, Orders, Overrun, RegionFacts, RegionKey, RegionProgress, Touch};
+use super::order::{Order, Overrun, RegionFacts, RegionKey, RegionProgress};
 use super::turns::{DrainScope, Entrant, Turn, TurnId, Turns};
 use crate::device::{DeviceFault, Point, QueueIndex};
-
-new_key_type! {
-    /// A submission that is not published yet.
-    pub(crate) struct SubmissionKey;
-}
-
-/// One region as the line sees it.
-#[derive(Debug, Clone)]
-pub(crate) struct PlannedRegion {
-    pub(crate) lane: Lane,
-    pub(crate) queue: QueueIndex,
-    pub(crate) touches: Vec<Touch>,
-}
-
-/// A prepared graph as the line sees it: its regions, each behind those of
-/// smaller index that it conflicts with.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Plan {
-    pub(crate) regions: Vec<PlannedRegion>,
-}
-
-impl Plan {
-    pub(crate) fn has_compute(&self) -> bool {
-        self.regions
-            .iter()
-            .any(|region| region.lane == Lane::Compute)
-    }
-}
-
-/// How a submission ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum End {
-    Succeeded,
-    Cancelled,
-    DependencyFailed,
-    /// The driver refused one of its regions.
-    Refused(DeviceFault),
-    /// The device was lost; `uncertain` when the driver had some of it.
-    Lost {
-        uncertain: bool,
-    },
-}
 
 #[derive(Debug)]
 struct Submission {
@@ -80,33 +42,6 @@ struct Submission {
     followers: SmallVec<[SubmissionKey; 1]>,
     /// Somebody other than a blocked caller wants to hear of its end.
     watched: bool,
-}
-
-/// A region that the shell hands to the driver now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Offer {
-    pub(crate) region: RegionKey,
-    pub(crate) facts: RegionFacts,
-    pub(crate) orders: Orders,
-}
-
-/// A submission that is over and still holds its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Finished {
-    pub(crate) key: SubmissionKey,
-    /// The device may still work on it, for all we know.
-    pub(crate) uncertain: bool,
-}
-
-/// How far a submission has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// Part of it is not with the driver yet.
-    OnHost,
-    /// All of it is with the driver; it ends after this point.
-    OnDevice(Point),
-    /// It is over, and perhaps not published yet.
-    Over,
 }
 
 #[derive(Debug)]

@@ -7,8 +7,10 @@
 //! Lock order: `state`, then one run slot's lock, then nothing. No driver call,
 //! waker, callback or destructor runs under either.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::Waker;
+mod ending;
+mod publish;
+mod reaper;
+
 use std::time::{Duration, Instant};
 
 use runtime_sync::unmodelled::Arc;
@@ -16,14 +18,14 @@ use runtime_sync::{Condvar, Mutex};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
-use super::line::{End, Finished, Line, Offer, Plan, Progress, SubmissionKey};
-use super::signal::{Signal, wake};
+use super::line::{Line, Offer, Progress, SubmissionKey};
+use super::signal::Signal;
 use crate::device::{Device, Point, QueueIndex};
 use crate::error::{Busy, Error, Result};
-use crate::quarantine::{Cause, OwnerKind, Register};
-use crate::run::{Run, RunTimes};
+use crate::quarantine::{Cause, Register};
+use crate::run::Run;
 use crate::statistics::Statistics;
-use crate::trace::{Recorder, TraceKind, TraceRecord};
+use crate::trace::Recorder;
 
 /// The longest that anybody blocks in the driver before looking around.
 pub(crate) const SLICE: Duration = Duration::from_millis(100);
@@ -271,164 +273,6 @@ impl Scheduler {
         }
     }
 
-    /// Lets go of what a finished submission owned, then publishes it.
-    fn finish(&self, finished: Finished, run: Option<Arc<Run>>) {
-        let Some(run) = run else {
-            return;
-        };
-        let traced = Traced::of(&run, &self.recorder);
-        let (result_of_loss, run) = if finished.uncertain {
-            let error = self.keep(run.clone());
-            (Some(error), Some(run))
-        } else if Arc::strong_count(&run) == 1 {
-            // Nobody can see the result: graph and handles are gone. The owners
-            // go first, so that their memory is free when the place is.
-            let tenure = run.tenure.clone();
-            discard(run);
-            if let Some(tenure) = tenure {
-                tenure.leave(true);
-            }
-            (None, None)
-        } else {
-            (None, Some(run))
-        };
-        self.publish(finished, result_of_loss, run, traced);
-    }
-
-    fn publish(
-        &self,
-        finished: Finished,
-        loss: Option<Error>,
-        run: Option<Arc<Run>>,
-        traced: Option<Traced>,
-    ) {
-        let now = Instant::now();
-        let mut wakers: Vec<Waker> = Vec::new();
-        let mut state = self.state.lock();
-        let end = state.line.publish(finished.key);
-        let number = state.numbers.remove(finished.key).unwrap_or_default();
-        let result = match (loss, end) {
-            (Some(error), _) => Err(error),
-            (None, Some(End::Succeeded) | None) => Ok(()),
-            (None, Some(End::Cancelled)) => Err(Error::Cancelled),
-            (None, Some(End::DependencyFailed)) => Err(Error::DependencyFailed),
-            (None, Some(End::Refused(fault))) => Err(Error::Device(fault)),
-            (None, Some(End::Lost { .. })) => state.check_open(),
-        };
-        let statistics = &mut state.statistics;
-        statistics.in_flight -= 1;
-        match &result {
-            Ok(()) => statistics.succeeded += 1,
-            Err(_) if finished.uncertain => statistics.uncertain += 1,
-            Err(Error::Cancelled) => statistics.cancelled += 1,
-            Err(_) => statistics.failed += 1,
-        }
-        let failed = result.is_err();
-        if let Some(run) = &run {
-            run.publish(result, now, &mut wakers);
-        }
-        let draining = state.watchers > 0;
-        drop(state);
-        if draining {
-            self.drained.notify_all();
-        }
-        if let Some(traced) = traced {
-            self.record(&traced, now, number, failed);
-        }
-        let Some(run) = run else {
-            return;
-        };
-        run.announce();
-        if let Some(tenure) = &run.tenure {
-            tenure.leave(!finished.uncertain);
-        }
-        for waker in wakers {
-            wake(waker);
-        }
-        discard(run);
-    }
-
-    /// Puts a run without proof into the register and says what became of it.
-    fn keep(&self, run: Arc<Run>) -> Error {
-        let cause = match &self.state.lock().phase {
-            Phase::Lost(cause) => cause.clone(),
-            Phase::Open | Phase::Closed => Cause::Timeline,
-        };
-        let bytes = run.buffers.iter().map(|buffer| buffer.bytes()).sum();
-        let owner: Box<dyn std::any::Any + Send + Sync> = Box::new(run.clone());
-        let id = self.register.keep(
-            run.label.clone(),
-            OwnerKind::Submission,
-            bytes,
-            cause.clone(),
-            Some(owner),
-        );
-        for buffer in &run.buffers {
-            buffer.quarantine(id, &cause);
-        }
-        Error::DeviceLost {
-            quarantine: Some(id),
-            cause,
-        }
-    }
-
-    fn record(&self, traced: &Traced, published: Instant, number: u64, failed: bool) {
-        let since = |at: Instant| at.saturating_duration_since(self.start);
-        let times = &traced.times;
-        for (region, planned) in times.regions.iter().zip(&traced.plan.regions) {
-            let (Some(asked), Some(accepted)) = (times.asked, region.accepted) else {
-                continue;
-            };
-            self.recorder.push(TraceRecord {
-                kind: TraceKind::Region,
-                id: number,
-                lane: planned.lane,
-                label: traced.label.clone(),
-                asked_at: since(asked),
-                started_at: since(accepted),
-                ended_at: since(region.reached.unwrap_or(published)),
-                failed,
-            });
-        }
-    }
-
-    /// The device is gone; the first cause stands.
-    pub(crate) fn lose(&self, cause: Cause) {
-        let mut state = self.state.lock();
-        if matches!(state.phase, Phase::Lost(_)) {
-            return;
-        }
-        state.phase = Phase::Lost(cause.clone());
-        state.line.lose();
-        let callback = state.on_loss.take();
-        drop(state);
-        tracing::error!(%cause, "device lost");
-        if let Some(callback) = callback {
-            let error = lost(&cause);
-            if catch_unwind(AssertUnwindSafe(|| callback(&error))).is_err() {
-                tracing::error!("the loss callback panicked");
-            }
-        }
-        for reaper in &self.reapers {
-            reaper.notify_all();
-        }
-        self.drained.notify_all();
-    }
-
-    /// Nobody enters any more.
-    pub(crate) fn close(&self) {
-        let mut state = self.state.lock();
-        if matches!(state.phase, Phase::Open) {
-            state.phase = Phase::Closed;
-        }
-        state.line.close();
-        drop(state);
-        self.work();
-        for reaper in &self.reapers {
-            reaper.notify_all();
-        }
-    }
-
     /// Cancels a submission; false when the driver has all of it already.
     pub(crate) fn cancel(&self, key: SubmissionKey) -> bool {
         let cancelled = self.state.lock().line.cancel(key);
@@ -446,22 +290,6 @@ impl Scheduler {
         };
         self.work();
         cancelled
-    }
-
-    /// Blocks until at most `left` reapers run, or `deadline`; true when so.
-    pub(crate) fn wait_reapers(&self, left: u32, deadline: Instant) -> bool {
-        let mut state = self.state.lock();
-        loop {
-            if state.reapers <= left {
-                return true;
-            }
-            let now = Instant::now();
-            if now >= deadline {
-                return false;
-            }
-            let (guard, _) = self.drained.wait_timeout(state, SLICE.min(deadline - now));
-            state = guard;
-        }
     }
 
     /// Asks the reapers to look after a submission.
@@ -510,101 +338,6 @@ impl Scheduler {
             let (guard, _) = self.drained.wait_timeout(state, SLICE.min(deadline - now));
             state = guard;
         }
-    }
-
-    /// Wakes the reapers that have something to look after and are asleep.
-    fn rouse(&self, state: &mut State) {
-        if state.sleeping_reapers == 0 || !wants_reaper(state) {
-            return;
-        }
-        for (index, reaper) in self.reapers.iter().enumerate() {
-            let queue = QueueIndex(u8::try_from(index).unwrap_or(u8::MAX));
-            if state.line.next_point(queue).is_some() {
-                reaper.notify_all();
-            }
-        }
-    }
-
-    /// The body of one queue's reaper: ends when the runtime is closed and
-    /// drained, or lost.
-    pub(crate) fn reap(&self, queue: QueueIndex) {
-        while let Some(point) = self.next_to_reap(queue) {
-            self.wait_point(point, SLICE);
-            self.drive();
-        }
-        self.state.lock().reapers -= 1;
-        self.drained.notify_all();
-    }
-
-    /// A reaper is about to be started, or could not be.
-    pub(crate) fn count_reaper(&self, started: bool) {
-        let mut state = self.state.lock();
-        if started {
-            state.reapers += 1;
-        } else {
-            state.reapers -= 1;
-        }
-    }
-
-    fn next_to_reap(&self, queue: QueueIndex) -> Option<Point> {
-        let mut state = self.state.lock();
-        loop {
-            let closed = match state.phase {
-                Phase::Lost(_) => return None,
-                Phase::Closed => true,
-                Phase::Open => false,
-            };
-            if closed && state.line.unpublished() == 0 {
-                return None;
-            }
-            if (closed || wants_reaper(&state))
-                && let Some(point) = state.line.next_point(queue)
-            {
-                return Some(point);
-            }
-            state.sleeping_reapers += 1;
-            let (guard, _) = self.reapers[queue.index()].wait_timeout(state, sleep_limit(closed));
-            state = guard;
-            state.sleeping_reapers -= 1;
-        }
-    }
-}
-
-/// What the trace says of a run, taken before the run's slot may go.
-struct Traced {
-    label: Arc<str>,
-    plan: Arc<Plan>,
-    times: RunTimes,
-}
-
-impl Traced {
-    fn of(run: &Run, recorder: &Recorder) -> Option<Self> {
-        recorder.is_on().then(|| Self {
-            label: run.label.clone(),
-            plan: run.plan.clone(),
-            times: run.times(),
-        })
-    }
-}
-
-/// A closing runtime is looked at in slices, so that its reapers end; an open
-/// one sleeps until it is called.
-fn sleep_limit(closed: bool) -> Duration {
-    if closed {
-        SLICE
-    } else {
-        Duration::from_secs(3600)
-    }
-}
-
-fn wants_reaper(state: &State) -> bool {
-    state.watchers > 0 || state.line.wants_reaper()
-}
-
-/// Drops a slot; what its drop runs may be foreign and may panic.
-fn discard(run: Arc<Run>) {
-    if catch_unwind(AssertUnwindSafe(|| drop(run))).is_err() {
-        tracing::error!("a destructor panicked when a run let go of its owners");
     }
 }
 
