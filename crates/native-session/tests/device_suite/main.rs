@@ -15,9 +15,15 @@
     reason = "a test fails by a panic"
 )]
 
+mod admission;
 #[cfg(feature = "vulkan")]
 mod beside;
 mod exits;
 mod fixture;
+mod lifetime;
 mod line;
+mod nesting;
+mod observation;
+mod probe;
+mod quarantine;
 mod reentry;
