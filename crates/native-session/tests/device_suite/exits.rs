@@ -1,12 +1,19 @@
 //! How stages end, and what stays behind.
 
+use std::future::Future as _;
 use std::panic::panic_any;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
 use native_session::NativeSession;
+use runtime_core::lane::DrainScope;
 use runtime_core::{Cause, Error, ErrorKind, Lane, QuarantineId, Runtime, TraceKind};
 
+use crate::fixture::session as session_of;
 use crate::fixture::*;
 
 /// The quarantine id that the session's refusal carries.
@@ -49,8 +56,6 @@ fn assert_kept(runtime: &Runtime, mut session: NativeSession<Model>, tally: &Tal
     assert_eq!(runtime.quarantine().len(), 1);
     cause
 }
-
-use crate::fixture::session as session_of;
 
 #[test]
 fn borrowed_values_work_in_a_stage() {
@@ -136,24 +141,41 @@ fn of_two_panics_the_stage_resumes() {
     assert!(matches!(cause, Cause::FencePanicked));
 }
 
+/// Looks at the quarantine when it is woken, which is on the very thread that
+/// frees the lane.
+struct Sees {
+    runtime: Runtime,
+    entries: AtomicUsize,
+}
+
+impl Wake for Sees {
+    fn wake(self: Arc<Self>) {
+        let entries = self.runtime.quarantine().len();
+        self.entries.store(entries, Ordering::SeqCst);
+    }
+}
+
 #[test]
 fn the_owner_is_kept_before_others_run() {
     let runtime = runtime();
     let (mut session, _) = session_of(&runtime);
-    let (mut other, _) = session_of(&runtime);
-    let seen = thread::scope(|scope| {
-        let mut waiter = None;
-        run(&mut session, |model| {
-            let runtime = &runtime;
-            let other = &mut other;
-            waiter = Some(scope.spawn(move || run(other, |_| runtime.quarantine().len())));
-            await_waiting(runtime, 1);
-            model.fence = Fence::Fails;
-        })
-        .unwrap_err();
-        waiter.unwrap().join().unwrap()
+    let sees = Arc::new(Sees {
+        runtime: runtime.clone(),
+        entries: AtomicUsize::new(usize::MAX),
     });
-    assert_eq!(seen.unwrap(), 1);
+    let waker = Waker::from(sees.clone());
+    let mut waiting = pin!(runtime.lease_async(DrainScope::All));
+    run(&mut session, |model| {
+        let poll = || {
+            let mut context = Context::from_waker(&waker);
+            waiting.as_mut().poll(&mut context).is_pending()
+        };
+        // A thread of its own, since this one is inside the stage.
+        assert!(thread::scope(|scope| scope.spawn(poll).join()).unwrap());
+        model.fence = Fence::Fails;
+    })
+    .unwrap_err();
+    assert_eq!(sees.entries.load(Ordering::SeqCst), 1);
 }
 
 #[test]
@@ -164,7 +186,7 @@ fn a_healthy_session_drops_unfenced() {
     assert_eq!((tally.fences(), tally.drops()), (1, 1));
 }
 
-fn charged(runtime: &Runtime, fence: Fence) -> (NativeSession<Model>, std::sync::Arc<Tally>) {
+fn charged(runtime: &Runtime, fence: Fence) -> (NativeSession<Model>, Arc<Tally>) {
     let (mut model, tally) = Model::new();
     model.fence = fence;
     let charge = runtime.budget().charge(4096, "model").unwrap();
@@ -247,7 +269,7 @@ fn a_record_starts_after_admission() {
     const WAIT: Duration = Duration::from_millis(5);
     let runtime = runtime();
     let (mut session, _) = session_of(&runtime);
-    let lease = runtime.lease(Default::default()).unwrap();
+    let lease = runtime.lease(DrainScope::All).unwrap();
     thread::scope(|scope| {
         let waiter = scope.spawn(|| run(&mut session, |_| ()));
         await_waiting(&runtime, 1);

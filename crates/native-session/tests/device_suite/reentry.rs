@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use runtime_core::device::MemoryPlacement;
+use runtime_core::lane::DrainScope;
 use runtime_core::{Busy, Completion, Error, Runtime};
 
 use crate::fixture::*;
@@ -49,7 +50,7 @@ fn an_unwind_clears_the_mark() {
 #[test]
 fn a_fence_is_inside_its_stage() {
     fn refused(runtime: &mut Runtime) -> runtime_core::Result<()> {
-        assert!(is_reentry(&runtime.lease(Default::default())));
+        assert!(is_reentry(&runtime.lease(DrainScope::All)));
         Ok(())
     }
     let runtime = runtime();
@@ -97,7 +98,7 @@ fn a_helper_in_the_scope_is_refused() {
     let runtime = runtime();
     let submit = coordinated(&runtime);
     let (mut session, _) = session(&runtime);
-    let lease = runtime.lease(Default::default()).unwrap();
+    let lease = runtime.lease(DrainScope::All).unwrap();
     let scope = lease.scope();
     let stage = |_: &mut Model| {
         let completion = submit();
@@ -137,10 +138,10 @@ fn an_expired_wait_names_the_stage() {
 fn a_foreign_lease_is_refused() {
     let (first, second) = (runtime(), runtime());
     let (mut session, tally) = session(&first);
-    let lease = second.lease(Default::default()).unwrap();
+    let lease = second.lease(DrainScope::All).unwrap();
     // SAFETY: the stage does nothing.
     let refused = unsafe { session.run_leased(lease, |_| ()) };
     assert!(matches!(refused, Err(Error::Invalid(_))));
     assert_eq!(tally.fences(), 0);
-    second.try_lease(Default::default()).unwrap();
+    second.try_lease(DrainScope::All).unwrap();
 }
