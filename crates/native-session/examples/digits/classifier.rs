@@ -185,7 +185,7 @@ impl Classifier {
         let (train, test) = digits.split_at(train_rows);
 
         let mut parts = Parts::new(access)?;
-        let zeros = [0.0; CLASSES * (INPUTS + 1)];
+        let zeros = [0.0_f32; CLASSES * (INPUTS + 1)];
         let weights = parts.filled(&zeros)?;
         let velocity = parts.filled(&zeros)?;
         let train = parts.batch(&train, weights)?;

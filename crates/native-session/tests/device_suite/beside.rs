@@ -38,11 +38,11 @@ fn trained(runtime: &Runtime) -> Option<Vec<f32>> {
     let tested = unsafe { session.run(Classifier::test) }.unwrap().unwrap();
     assert!(tested.accuracy > 0.5 && tested.loss.is_finite());
     // SAFETY: as above.
-    Some(
-        unsafe { session.run(Classifier::weights) }
-            .unwrap()
-            .unwrap(),
-    )
+    let weights = unsafe { session.run(Classifier::weights) }
+        .unwrap()
+        .unwrap();
+    assert_eq!(weights.len(), 10 * (64 + 1));
+    Some(weights)
 }
 
 #[test]
