@@ -10,7 +10,7 @@ use runtime_core::{Error, RuntimeOptions};
 
 use crate::probe::{
     LONG, Probe, SHORT, bench, bench_with, is_reentry, run, run_leased, run_within, session,
-    unwound,
+    try_run, unwound,
 };
 
 // N04
@@ -38,13 +38,27 @@ fn reentry_comes_before_a_ticket() {
 
 // N04
 #[test]
+fn a_fence_sees_the_mark() {
+    let bench = bench();
+    let runtime = bench.runtime.clone();
+    let (mut session, notes) = bench.fenced_by(move || {
+        assert!(runtime.in_stage());
+        runtime.try_lease(DrainScope::default()).map(drop)
+    });
+    assert!(is_reentry(&run(&mut session, |_| ())));
+    assert_eq!(notes.all(), ["fence"]);
+    assert!(!bench.runtime.in_stage());
+}
+
+// N04
+#[test]
 fn marks_of_two_runtimes_add_up() {
     let (bench, elsewhere) = (bench(), bench());
     let (mut outer, _) = bench.healthy();
     let (mut other, _) = elsewhere.healthy();
     let (mut third, _) = bench.healthy();
     let nested = run(&mut outer, |_| {
-        run(&mut other, |_| is_reentry(&run(&mut third, |_| ())))
+        run(&mut other, |_| is_reentry(&try_run(&mut third, |_| ())))
     });
     assert!(nested.unwrap().unwrap());
 }

@@ -172,12 +172,13 @@ pub(crate) fn session(builder: NativeSessionBuilder, probe: Probe) -> Session {
 }
 
 pub(crate) fn run<R>(session: &mut Session, stage: impl FnOnce(&mut Probe) -> R) -> Result<R> {
-    // SAFETY: N3: a probe has nothing that a stage could submit to or move out.
+    // SAFETY: N1: a probe owns no stream, so a stage has nothing to submit to and
+    // nothing native to move out.
     unsafe { session.run(stage) }
 }
 
 pub(crate) fn try_run<R>(session: &mut Session, stage: impl FnOnce(&mut Probe) -> R) -> Result<R> {
-    // SAFETY: N3: as in `run`.
+    // SAFETY: N1: as in `run`.
     unsafe { session.try_run(stage) }
 }
 
@@ -186,7 +187,7 @@ pub(crate) fn run_within<R>(
     limit: Duration,
     stage: impl FnOnce(&mut Probe) -> R,
 ) -> Result<R> {
-    // SAFETY: N3: as in `run`.
+    // SAFETY: N1: as in `run`.
     unsafe { session.run_within(limit, stage) }
 }
 
@@ -195,7 +196,7 @@ pub(crate) fn run_leased<R>(
     lease: Lease,
     stage: impl FnOnce(&mut Probe) -> R,
 ) -> Result<R> {
-    // SAFETY: N3: as in `run`.
+    // SAFETY: N1: as in `run`.
     unsafe { session.run_leased(lease, stage) }
 }
 
