@@ -141,17 +141,18 @@ fn an_unwinding_caller_finds_the_lane_free() {
     let bench = bench();
     let (mut session, notes) = bench.healthy();
     let runtime = &bench.runtime;
+    let mut seen = None;
     let text = unwound(|| {
-        // It drops while the panic passes the caller.
+        // It drops while the panic passes the caller, where a failed assertion
+        // would end the process.
         let _look = OnDrop(|| {
-            assert_eq!(notes.all(), ["fence"]);
-            assert!(!runtime.in_stage());
-            drop(runtime.try_lease(DrainScope::default()).unwrap());
+            let free = runtime.try_lease(DrainScope::default()).is_ok();
+            seen = Some((notes.all(), runtime.in_stage(), free));
         });
         run(&mut session, |_| panic_any("stage"))
     });
     assert_eq!(text, "stage");
-    assert_eq!(notes.all(), ["fence"]);
+    assert_eq!(seen, Some((vec!["fence"], false, true)));
 }
 
 struct OnDrop<F: FnMut()>(F);
