@@ -76,7 +76,7 @@ impl Classifier {
                 model.train(EPOCHS, |_, _| ())?;
                 model.test()
             };
-            // SAFETY: N1: the stage submits to the model's own stream only, keeps
+            // SAFETY: N3: the stage submits to the model's own stream only, keeps
             // all that it uses in the model, lets nothing out, and waits for
             // nothing but that stream.
             unsafe { session.run_leased(lease, stage) }

@@ -164,3 +164,13 @@ fn a_run_that_nobody_holds_is_traced() {
     let unheld = records.iter().filter(|record| &*record.label == "unheld");
     assert_eq!(unheld.count(), 1);
 }
+
+#[test]
+fn a_revoked_view_gets_no_lane() {
+    let (runtime, _controls) = scripted(RuntimeOptions::default());
+    let (view, revoker) = runtime.revocable(runtime.budget());
+    drop(view.lease(DrainScope::All).unwrap());
+    revoker.revoke();
+    assert!(matches!(view.lease(DrainScope::All), Err(Error::Revoked)));
+    assert!(runtime.lease(DrainScope::All).is_ok());
+}

@@ -137,7 +137,7 @@ fn nanoseconds(span: Duration) -> u64 {
 pub(crate) fn acquire(runtime: &Runtime, scope: DrainScope, patience: Patience) -> Result<Lease> {
     let asked = Instant::now();
     let domain = runtime.domain();
-    refuse_own_stage(runtime)?;
+    refuse(runtime)?;
     let deadline = match patience {
         Patience::None => Some(asked),
         Patience::ForLane => None,
@@ -172,10 +172,12 @@ pub(crate) fn acquire_turn(
     }
 }
 
-fn refuse_own_stage(runtime: &Runtime) -> Result<()> {
+/// What refuses a stage before it takes a ticket: its own lane, and a view that
+/// was taken back.
+fn refuse(runtime: &Runtime) -> Result<()> {
     let domain = runtime.domain();
     if !stage::inside(domain.id) {
-        return Ok(());
+        return runtime.tenure().map_or(Ok(()), |tenure| tenure.check());
     }
     domain.scheduler.lock().statistics.busy_reentry += 1;
     Err(Error::Busy(Busy::Reentry))
@@ -274,7 +276,7 @@ fn grant(runtime: &Runtime, turn: TurnId, asked: Instant) -> Lease {
 /// had just got it.
 pub(crate) async fn acquire_async(runtime: Runtime, scope: DrainScope) -> Result<Lease> {
     let asked = Instant::now();
-    refuse_own_stage(&runtime)?;
+    refuse(&runtime)?;
     let signal = Arc::new(Signal::new());
     let turn = ask(
         &runtime.domain().scheduler,
