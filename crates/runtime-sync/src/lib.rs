@@ -1,15 +1,8 @@
-//! Locks, atomics and threads, in one of two make-ups.
-//!
-//! An ordinary build gets the standard library's primitives, with mutexes that
-//! ignore poison. A build with `--cfg runtime_loom` gets loom's, so that the
-//! model checker explores the very code that ships.
+#![doc = include_str!("../README.md")]
 //!
 //! Everything that takes part in a protocol is imported from here. What is a
 //! pure tally, or is set once and never awaited, comes from [`unmodelled`] and
 //! costs the model checker nothing.
-//!
-//! This crate is an implementation detail of the runtime crates: it promises
-//! no stable interface of its own.
 
 #![forbid(unsafe_code)]
 

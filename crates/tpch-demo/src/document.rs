@@ -27,7 +27,23 @@ pub(crate) struct Document {
     pub(crate) comparison: Vec<Comparison>,
 }
 
+/// A document and what it comes to.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Judged<'a> {
+    passed: bool,
+    #[serde(flatten)]
+    document: &'a Document,
+}
+
 impl Document {
+    /// The document with its verdict, as `--json` writes it.
+    pub(crate) fn judged(&self) -> Judged<'_> {
+        Judged {
+            passed: self.passed(),
+            document: self,
+        }
+    }
+
     /// Whether everything is as it had to be.
     pub(crate) fn passed(&self) -> bool {
         self.answers.iter().all(|answer| answer.agrees)

@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 /// Writes the document to standard output; true if the run passed.
 fn show(options: &Options, document: &Document) -> Result<bool, DemoError> {
     let text = if options.json {
-        serde_json::to_string_pretty(document)? + "\n"
+        serde_json::to_string_pretty(&document.judged())? + "\n"
     } else {
         print::tables(document)
     };

@@ -29,6 +29,7 @@ fn one_document_and_two_files() {
     ]);
     assert!(output.status.success(), "{output:?}");
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["passed"], true);
     assert_eq!(document["attempts"]["reports"], 64);
     assert_eq!(
         document["answers"][0]["device"],

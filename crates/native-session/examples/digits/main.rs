@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         unsafe_code,
         reason = "raw handles carry obligations that no type can state"
     )]
-    // SAFETY: the classifier destroys what it makes before it lets the access go,
+    // SAFETY: D3: the classifier destroys what it makes before it lets the access go,
     // uses the queue only inside `with`, and touches no buffer of the runtime.
     let access = unsafe { runtime.vulkan() }.ok_or("the runtime has no Vulkan device")?;
     println!("on {}", runtime.device().name);
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         unsafe_code,
         reason = "a session's obligations are stated, not checked"
     )]
-    // SAFETY: the classifier owns the stream and every object that it uses, on
+    // SAFETY: N1: the classifier owns the stream and every object that it uses, on
     // the runtime's own device, and has submitted nothing; `drain` waits for the
     // stream's last value.
     let mut session = unsafe { builder.build(classifier, classifier::drain) };
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("epoch {epoch:3}: loss {:.4}", outcome.loss);
         };
         #[expect(unsafe_code, reason = "a stage's obligations are stated, not checked")]
-        // SAFETY: the classifier submits to its own stream, keeps all that it
+        // SAFETY: N3: the classifier submits to its own stream, keeps all that it
         // uses, and waits for nothing else; the callback only prints.
         let trained =
             unsafe { session.run(|classifier| classifier.train(EPOCHS_PER_STAGE, &mut print)) };
@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     #[expect(unsafe_code, reason = "a stage's obligations are stated, not checked")]
-    // SAFETY: as above.
+    // SAFETY: N3, as above.
     let tested = unsafe {
         session
             .run(|classifier| Ok::<_, ClassifierError>((classifier.test()?, classifier.weights()?)))

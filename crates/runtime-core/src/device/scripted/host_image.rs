@@ -37,7 +37,7 @@ pub(super) struct HostImage {
 // SAFETY: S31, as the module says: all accesses through the cells are ordered
 // by the device's state lock, or by the promises of those who use the span.
 unsafe impl Send for HostImage {}
-// SAFETY: as for `Send`.
+// SAFETY: S31, as for `Send`.
 unsafe impl Sync for HostImage {}
 
 impl HostImage {
@@ -91,7 +91,7 @@ impl HostImage {
             self.bytes
         );
         let start = self.span().start.as_ptr();
-        // SAFETY: the assertion keeps the offset within the blocks.
+        // SAFETY: S31: the assertion keeps the offset within the blocks.
         unsafe { start.add(range.start) }
     }
 }

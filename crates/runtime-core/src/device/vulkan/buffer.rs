@@ -122,7 +122,7 @@ impl DeviceBuffer for Buffer {
         let Some(range) = self.mapped(offset, bytes) else {
             return Ok(());
         };
-        // SAFETY: as for flushing.
+        // SAFETY: VUID-VkMappedMemoryRange-size-01390, as for flushing.
         unsafe { self.root.device.invalidate_mapped_memory_ranges(&[range]) }
             .map_err(|code| self.root.loss.fault("vkInvalidateMappedMemoryRanges", code))
     }

@@ -108,7 +108,7 @@ impl Drop for Kernel {
         // buffer that used it is being recorded.
         unsafe { self.root.device.destroy_pipeline_layout(self.layout, None) };
         for set in self.sets.drain(..) {
-            // SAFETY: the pipeline and the sets made from the layout need it no
+            // SAFETY: S41: the pipeline and the sets made from the layout need it no
             // more; regions keep their kernels until their pools are gone.
             unsafe { self.root.device.destroy_descriptor_set_layout(set, None) };
         }

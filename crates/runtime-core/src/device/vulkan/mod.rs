@@ -242,7 +242,7 @@ impl Device for VulkanDevice {
         let waits = self.waits(index, waits)?;
         let queue = self.queue(index)?;
         let commands = region.commands(leading);
-        // SAFETY: the caller keeps the region, does not submit it twice at once
+        // SAFETY: S2: the caller keeps the region, does not submit it twice at once
         // and waits only for accepted points; the region was recorded for its
         // queue's family, and waits on its own timeline are left out.
         let value = unsafe { queue.submit(&self.root.device, &self.root.loss, commands, &waits) }?;

@@ -144,7 +144,7 @@ impl Region {
             .command_pool(self.pool)
             .level(vk::CommandBufferLevel::PRIMARY)
             .command_buffer_count(2);
-        // SAFETY: the pool is used by this thread alone, as
+        // SAFETY: S44: the pool is used by this thread alone, as
         // VkCommandBufferAllocateInfo's threading rule wants.
         let buffers = unsafe { self.root.device.allocate_command_buffers(&info) }
             .map_err(|code| self.root.loss.fault(CALL, code))?;

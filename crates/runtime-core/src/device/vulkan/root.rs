@@ -173,7 +173,7 @@ impl Drop for Root {
         // SAFETY: VUID-vkDestroyDevice-device-05137: every object made from the
         // device held the root and is gone (rule S41).
         unsafe { self.device.destroy_device(None) };
-        // SAFETY: the device was the instance's only one; the field is not used
+        // SAFETY: S41: the device was the instance's only one; the field is not used
         // again.
         unsafe { ManuallyDrop::drop(&mut self.instance) };
     }

@@ -106,7 +106,7 @@ impl Sets {
         let info = vk::DescriptorSetAllocateInfo::default()
             .descriptor_pool(self.pool)
             .set_layouts(&layouts);
-        // SAFETY: the pool is used by this thread alone (its exclusive borrow),
+        // SAFETY: S44: the pool is used by this thread alone (its exclusive borrow),
         // as VkDescriptorSetAllocateInfo's threading rule wants.
         let sets = unsafe { root.device.allocate_descriptor_sets(&info) }
             .map_err(|code| root.loss.fault(CALL, code))?;
