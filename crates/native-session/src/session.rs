@@ -297,6 +297,7 @@ impl<T> NativeSession<T> {
 
         if let Some(cause) = fenced.cause() {
             self.quarantine(cause);
+            lease.mark_unproven();
         }
         lease.finish(record);
         conclude(exit, fenced)

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::lane::scheduler::SLICE;
+use runtime_sync::{Condvar, Mutex};
+
 use crate::runtime::Runtime;
+use crate::statistics::Statistics;
 
 /// What closing found. Every later close answers the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,54 +39,110 @@ impl Runtime {
     /// report, at most as long as they say, and otherwise report what they see.
     pub fn close(&self, deadline: Duration) -> CloseReport {
         let start = Instant::now();
+        let until = deadline_of(start, deadline);
         let domain = self.domain();
-        let scheduler = &domain.scheduler;
-        if let Some(report) = domain.close_report.lock().clone() {
-            return report;
+        match domain.closing.enter(until) {
+            Turn::Report(report) => return report,
+            Turn::Late => {
+                let now = domain.scheduler.lock().statistics;
+                return self.report(start, now, 0);
+            }
+            Turn::First => {}
         }
-        let until = start.checked_add(deadline).unwrap_or(start + SLICE);
+        let scheduler = &domain.scheduler;
         let before = scheduler.lock().statistics;
         scheduler.close();
-        let cancelled_by_us = if scheduler.wait_drained(until) {
-            0
-        } else {
-            scheduler.cancel_held()
-        };
-        self.join_reapers(until);
-        let state = scheduler.lock();
-        let ended = |statistics: &crate::Statistics| {
-            statistics.succeeded + statistics.failed + statistics.cancelled + statistics.uncertain
-        };
-        let report = CloseReport {
-            completed: ended(&state.statistics) - ended(&before) - cancelled_by_us,
-            cancelled: cancelled_by_us,
-            unfinished: state.statistics.in_flight,
-            quarantined: scheduler.register.count(),
-            stage_running: state.line.has_stage(),
-            still_held_bytes: domain.budget.used_bytes(),
-            leaked_bytes: scheduler.register.bytes(),
-            elapsed: start.elapsed(),
-        };
-        drop(state);
+        let mut cancelled = 0;
+        if !scheduler.wait_drained(until) {
+            let drained = scheduler.lock().statistics;
+            scheduler.cancel_held();
+            let now = scheduler.lock().statistics;
+            cancelled = now.cancelled.saturating_sub(drained.cancelled);
+        }
+        domain.join_reapers(until);
+        let report = self.report(start, before, cancelled);
         tracing::info!(label = %domain.label, ?report, "runtime closed");
-        domain.close_report.lock().get_or_insert(report).clone()
+        domain.closing.finish(report.clone());
+        report
     }
 
-    /// Joins the reapers once all have ended; one that still watches a device
-    /// goes on by itself.
-    fn join_reapers(&self, until: Instant) {
+    fn report(&self, start: Instant, before: Statistics, cancelled: u64) -> CloseReport {
         let domain = self.domain();
-        let here = runtime_sync::thread::current().id();
-        let reapers = std::mem::take(&mut *domain.reapers.lock());
-        // A waker that closes runs on a reaper, which cannot wait for itself.
-        let own = reapers.iter().any(|reaper| reaper.thread().id() == here);
-        if !domain.scheduler.wait_reapers(u32::from(own), until) {
-            return;
-        }
-        for reaper in reapers {
-            if reaper.thread().id() != here && reaper.join().is_err() {
-                tracing::error!("a reaper panicked");
-            }
+        let register = &domain.scheduler.register;
+        let (quarantined, leaked_bytes) = (register.count(), register.bytes());
+        let still_held_bytes = domain.budget.used_bytes();
+        let state = domain.scheduler.lock();
+        let ended = state.statistics.ended().saturating_sub(before.ended());
+        CloseReport {
+            completed: ended.saturating_sub(cancelled),
+            cancelled,
+            unfinished: state.statistics.in_flight,
+            quarantined,
+            stage_running: state.line.has_stage(),
+            still_held_bytes,
+            leaked_bytes,
+            elapsed: start.elapsed(),
         }
     }
+}
+
+/// The one close that drains, and those that wait for its report.
+#[derive(Debug)]
+pub(crate) struct Closing {
+    state: Mutex<State>,
+    done: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    begun: bool,
+    report: Option<CloseReport>,
+}
+
+enum Turn {
+    /// This close drains.
+    First,
+    /// Another one did.
+    Report(CloseReport),
+    /// Another one still does, longer than this one waits.
+    Late,
+}
+
+impl Closing {
+    pub(crate) fn new() -> Self {
+        Self {
+            state: Mutex::new(State::default()),
+            done: Condvar::new(),
+        }
+    }
+
+    fn enter(&self, until: Instant) -> Turn {
+        let mut state = self.state.lock();
+        if !std::mem::replace(&mut state.begun, true) {
+            return Turn::First;
+        }
+        loop {
+            if let Some(report) = &state.report {
+                return Turn::Report(report.clone());
+            }
+            let now = Instant::now();
+            if now >= until {
+                return Turn::Late;
+            }
+            let (guard, _) = self.done.wait_timeout(state, until - now);
+            state = guard;
+        }
+    }
+
+    fn finish(&self, report: CloseReport) {
+        self.state.lock().report = Some(report);
+        self.done.notify_all();
+    }
+}
+
+/// When a wait that begins at `start` ends; a century where the sum cannot be
+/// told by the clock.
+pub(crate) fn deadline_of(start: Instant, limit: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
+    start.checked_add(limit.min(CENTURY)).unwrap_or(start)
 }

@@ -123,7 +123,7 @@ impl Completion {
             return Ok(());
         }
         let mut state = self.domain.scheduler.lock();
-        if !state.line.has_compute(self.key) {
+        if !state.line.awaits_compute(self.key) {
             return Ok(());
         }
         state.statistics.busy_reentry += 1;

@@ -1,10 +1,12 @@
 //! What the handles of one runtime share.
 
 use std::fmt;
+use std::time::Instant;
 
 use runtime_sync::unmodelled::{Arc, AtomicBool, AtomicU64, Ordering};
 use runtime_sync::{Mutex, thread::JoinHandle};
 
+use crate::close::Closing;
 use crate::device::{Device, QueueIndex};
 use crate::error::{Error, Result};
 use crate::lane::scheduler::{LossCallback, Scheduler};
@@ -24,7 +26,7 @@ pub(crate) struct Domain {
     /// The device must outlive everything, for good.
     pub(crate) keep_device: AtomicBool,
     pub(crate) reapers: Mutex<Vec<JoinHandle<()>>>,
-    pub(crate) close_report: Mutex<Option<crate::CloseReport>>,
+    pub(crate) closing: Closing,
 }
 
 /// What a domain is made of.
@@ -54,7 +56,7 @@ impl Domain {
             ),
             keep_device: AtomicBool::new(false),
             reapers: Mutex::new(Vec::new()),
-            close_report: Mutex::new(None),
+            closing: Closing::new(),
         }
     }
 
@@ -80,6 +82,23 @@ impl Domain {
             }
         }
         Ok(())
+    }
+
+    /// Joins the reapers once all have ended; one that still watches a device
+    /// goes on by itself.
+    pub(crate) fn join_reapers(&self, until: Instant) {
+        let here = runtime_sync::thread::current().id();
+        let reapers = std::mem::take(&mut *self.reapers.lock());
+        // A waker that closes runs on a reaper, which cannot wait for itself.
+        let own = reapers.iter().any(|reaper| reaper.thread().id() == here);
+        if !self.scheduler.wait_reapers(u32::from(own), until) {
+            return;
+        }
+        for reaper in reapers {
+            if reaper.thread().id() != here && reaper.join().is_err() {
+                tracing::error!("a reaper panicked");
+            }
+        }
     }
 
     /// True while the device may not be destroyed.

@@ -7,6 +7,7 @@
 use std::any::Any;
 use std::fmt;
 use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use runtime_sync::Mutex;
@@ -128,7 +129,21 @@ impl Register {
             owner,
         });
         drop(entries);
-        tracing::error!(id = %entry.id, label = %entry.label, owner = ?kind, bytes, cause = %entry.cause, "quarantined");
+        // A cause may carry a foreign error, and formatting it runs foreign code.
+        // The entry stands whatever that does.
+        let logged = catch_unwind(AssertUnwindSafe(|| {
+            tracing::error!(
+                id = %entry.id,
+                label = %entry.label,
+                owner = ?kind,
+                bytes,
+                cause = %entry.cause,
+                "quarantined"
+            );
+        }));
+        if logged.is_err() {
+            tracing::error!(id = %entry.id, "quarantined; its cause cannot be shown");
+        }
         entry.id
     }
 

@@ -10,11 +10,14 @@ use std::time::{Duration, Instant};
 use runtime_sync::unmodelled::Arc;
 use runtime_sync::{Condvar, Mutex};
 
+use crate::close::deadline_of;
 use crate::error::{Error, Result};
 
 /// How long one view is lent.
 #[derive(Debug)]
 pub(crate) struct Tenure {
+    /// Of the view that this one was made from.
+    outer: Option<Arc<Tenure>>,
     state: Mutex<State>,
     drained: Condvar,
 }
@@ -22,38 +25,49 @@ pub(crate) struct Tenure {
 #[derive(Debug, Default)]
 struct State {
     revoked: bool,
-    /// Unpublished submissions made through the view.
+    /// Unpublished submissions and stages made through the view.
     in_flight: u32,
-    /// In-flight submissions whose end will never be proven.
+    /// Those whose end will never be proven.
     unproven: u32,
 }
 
 impl Tenure {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(outer: Option<Arc<Self>>) -> Self {
         Self {
+            outer,
             state: Mutex::new(State::default()),
             drained: Condvar::new(),
         }
     }
 
     pub(crate) fn check(&self) -> Result<()> {
+        if let Some(outer) = &self.outer {
+            outer.check()?;
+        }
         if self.state.lock().revoked {
             return Err(Error::Revoked);
         }
         Ok(())
     }
 
-    /// A submission begins, unless the view was revoked.
+    /// A submission or a stage begins, unless the view was revoked.
     pub(crate) fn enter(&self) -> Result<()> {
-        let mut state = self.state.lock();
-        if state.revoked {
-            return Err(Error::Revoked);
+        if let Some(outer) = &self.outer {
+            outer.enter()?;
         }
-        state.in_flight += 1;
-        Ok(())
+        let mut state = self.state.lock();
+        if !state.revoked {
+            state.in_flight += 1;
+            return Ok(());
+        }
+        drop(state);
+        if let Some(outer) = &self.outer {
+            outer.leave(true);
+        }
+        Err(Error::Revoked)
     }
 
-    /// A submission was published, or was not taken after all.
+    /// A submission was published or not taken after all, or a stage ended.
     pub(crate) fn leave(&self, proven: bool) {
         {
             let mut state = self.state.lock();
@@ -63,6 +77,9 @@ impl Tenure {
             }
         }
         self.drained.notify_all();
+        if let Some(outer) = &self.outer {
+            outer.leave(proven);
+        }
     }
 
     fn revoke(&self) {
@@ -70,7 +87,7 @@ impl Tenure {
     }
 
     fn wait_drained(&self, limit: Duration) -> Drained {
-        let deadline = Instant::now() + limit;
+        let deadline = deadline_of(Instant::now(), limit);
         let mut state = self.state.lock();
         loop {
             if state.in_flight == 0 {

@@ -57,6 +57,8 @@ pub(crate) struct RegionTimes {
 #[derive(Debug)]
 struct RunState {
     pending: bool,
+    /// In quarantine: never used again.
+    kept: bool,
     handles: u32,
     result: Option<Result<()>>,
     /// Wakes blocked callers when a region moved on: counts acceptances.
@@ -93,6 +95,7 @@ impl Run {
             staging,
             state: Mutex::new(RunState {
                 pending: false,
+                kept: false,
                 handles: 0,
                 result: None,
                 moves: 0,
@@ -108,7 +111,7 @@ impl Run {
     /// Claims a free slot, as a first handle; false when it is in use.
     pub(crate) fn claim(&self) -> bool {
         let mut state = self.state.lock();
-        if state.pending || state.handles > 0 {
+        if state.pending || state.kept || state.handles > 0 {
             return false;
         }
         state.handles = 1;
@@ -159,6 +162,11 @@ impl Run {
         if let Some(region) = state.regions.get_mut(usize::from(place)) {
             region.reached = Some(now);
         }
+    }
+
+    /// The slot went into quarantine, and the host keeps its hands off it.
+    pub(crate) fn keep(&self) {
+        self.state.lock().kept = true;
     }
 
     /// Shows the result. The caller holds the scheduler's lock, so that the

@@ -1,7 +1,7 @@
 //! The runtime: one device, shared by any number of handles.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use runtime_sync::unmodelled::Arc;
 
@@ -20,6 +20,9 @@ use crate::revoke::{Revoker, Tenure};
 use crate::statistics::Statistics;
 use crate::trace::Trace;
 
+/// How long the last handle's drop waits for the reapers of an idle runtime.
+const IDLE_END: Duration = Duration::from_millis(100);
+
 /// The most bytes that the blocking one-off transfers stage at once.
 const TRANSFER_CHUNK_BYTES: usize = 8 << 20;
 
@@ -33,6 +36,9 @@ const TRANSFER_CHUNK_BYTES: usize = 8 << 20;
 pub struct Runtime {
     domain: Arc<Domain>,
     budget: MemoryBudget,
+    /// Of the views that this one was made from, as far as they are not the
+    /// budget's own ancestors.
+    outer_budgets: Vec<MemoryBudget>,
     tenure: Option<Arc<Tenure>>,
     _handle: Arc<Handle>,
 }
@@ -45,6 +51,12 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.domain.scheduler.close();
+        // An idle runtime's reapers end at once. Joining them lets the device end
+        // on this thread, instead of beside the exit of the process, in which
+        // drivers do not bear it. With work in flight nobody waits.
+        if self.domain.scheduler.lock().line.unpublished() == 0 {
+            self.domain.join_reapers(Instant::now() + IDLE_END);
+        }
     }
 }
 
@@ -101,6 +113,7 @@ impl Runtime {
         Ok(Self {
             domain,
             budget,
+            outer_budgets: Vec::new(),
             tenure: None,
             _handle: handle,
         })
@@ -149,11 +162,20 @@ impl Runtime {
 
     /// A view of this runtime whose allocations are charged to `budget`, and the
     /// right to take it back. See [`Revoker`].
+    ///
+    /// A view of a view ends with the first one at the latest, and its allocations
+    /// are charged to the first one's budget as well.
     pub fn revocable(&self, budget: &MemoryBudget) -> (Self, Revoker) {
-        let tenure = Arc::new(Tenure::new());
+        let tenure = Arc::new(Tenure::new(self.tenure.clone()));
+        // A view of a view stays inside the first one's budget too.
+        let mut outer_budgets = self.outer_budgets.clone();
+        if self.tenure.is_some() && !budget.is_within(&self.budget) {
+            outer_budgets.push(self.budget.clone());
+        }
         let view = Self {
             domain: self.domain.clone(),
             budget: budget.clone(),
+            outer_budgets,
             tenure: Some(tenure.clone()),
             _handle: self._handle.clone(),
         };
@@ -194,7 +216,11 @@ impl Runtime {
             }
             .into());
         }
-        let charge = self.budget.charge(bytes, label)?;
+        let charges = [&self.budget]
+            .into_iter()
+            .chain(&self.outer_budgets)
+            .map(|budget| budget.charge(bytes, label))
+            .collect::<Result<Vec<_>, _>>()?;
         let device = &self.domain.scheduler.device;
         let native = device.allocate(BufferSpec {
             // Fills and shaders address whole words.
@@ -205,7 +231,7 @@ impl Runtime {
         let buffer = Buffer::new(
             self.domain.clone(),
             native,
-            charge,
+            charges,
             bytes,
             placement,
             label.into(),
@@ -447,3 +473,7 @@ impl fmt::Debug for Runtime {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[cfg(not(runtime_loom))]
+mod tests;

@@ -42,3 +42,10 @@ pub struct Statistics {
     /// Entries now in quarantine.
     pub quarantined: u64,
 }
+
+impl Statistics {
+    /// Submissions that have ended, however that was.
+    pub(crate) fn ended(&self) -> u64 {
+        self.succeeded + self.failed + self.cancelled + self.uncertain
+    }
+}

@@ -222,12 +222,15 @@ impl<'a> RunBuilder<'a> {
     }
 
     fn slot(&self) -> Result<&Claimed> {
-        self.claimed.as_ref().ok_or_else(|| {
-            let domain = self.graph.runtime.domain();
-            domain.scheduler.lock().statistics.busy_run_slots += 1;
-            let limit = u32::try_from(self.graph.slots.len()).unwrap_or(u32::MAX);
-            Error::Busy(Busy::RunSlots { limit })
-        })
+        if let Some(claimed) = &self.claimed {
+            return Ok(claimed);
+        }
+        // A lost runtime keeps its slots for good; that is what to say then.
+        self.graph.runtime.check_usable()?;
+        let domain = self.graph.runtime.domain();
+        domain.scheduler.lock().statistics.busy_run_slots += 1;
+        let limit = u32::try_from(self.graph.slots.len()).unwrap_or(u32::MAX);
+        Err(Error::Busy(Busy::RunSlots { limit }))
     }
 
     /// Everything that can refuse the run before it asks for a place.

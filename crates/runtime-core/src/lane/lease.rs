@@ -34,6 +34,8 @@ pub struct Lease {
     admitted: Instant,
     label: Arc<str>,
     number: u64,
+    /// The end of the stage's work has no proof.
+    unproven: bool,
 }
 
 /// What a stage did, for trace and statistics.
@@ -75,6 +77,12 @@ impl Lease {
         self.runtime.domain().scheduler.lock().holder = Some(self.label.clone());
     }
 
+    /// Says that the end of the stage's work has no proof: its owner went into
+    /// quarantine. A view that the lease was taken through counts it so.
+    pub fn mark_unproven(&mut self) {
+        self.unproven = true;
+    }
+
     /// The mark for threads that are part of the stage.
     pub fn scope(&self) -> StageScope {
         StageScope::new(self.runtime.domain().id)
@@ -106,7 +114,16 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let scheduler = &self.runtime.domain().scheduler;
         release(scheduler, self.turn);
+        if let Some(tenure) = self.runtime.tenure() {
+            tenure.leave(!self.unproven);
+        }
     }
+}
+
+/// Gives the lane back unused.
+fn give_back(scheduler: &Scheduler, turn: TurnId) {
+    scheduler.lock().line.release(turn);
+    scheduler.drive();
 }
 
 /// Gives the lane back and lets go on what waited for that.
@@ -144,7 +161,7 @@ pub(crate) fn acquire(runtime: &Runtime, scope: DrainScope, patience: Patience) 
         Patience::Within(limit) => asked.checked_add(limit),
     };
     let turn = acquire_turn(&domain.scheduler, scope, patience, deadline)?;
-    Ok(grant(runtime, turn, asked))
+    grant(runtime, turn, asked)
 }
 
 /// The lane's turn itself, without anything that a stage needs around it.
@@ -250,7 +267,15 @@ fn give_up(
 }
 
 /// The lease of a turn that became active.
-fn grant(runtime: &Runtime, turn: TurnId, asked: Instant) -> Lease {
+///
+/// The view may have been revoked while the stage waited.
+fn grant(runtime: &Runtime, turn: TurnId, asked: Instant) -> Result<Lease> {
+    if let Some(tenure) = runtime.tenure()
+        && let Err(error) = tenure.enter()
+    {
+        give_back(&runtime.domain().scheduler, turn);
+        return Err(error);
+    }
     let admitted = Instant::now();
     let label: Arc<str> = runtime.domain().label.clone();
     let mut state = runtime.domain().scheduler.lock();
@@ -260,14 +285,15 @@ fn grant(runtime: &Runtime, turn: TurnId, asked: Instant) -> Lease {
     statistics.stages_waited_ns += nanoseconds(admitted.saturating_duration_since(asked));
     let number = statistics.stages_admitted;
     drop(state);
-    Lease {
+    Ok(Lease {
         runtime: runtime.clone(),
         turn,
         asked,
         admitted,
         label,
         number,
-    }
+        unproven: false,
+    })
 }
 
 /// Waits in turn for place and lane without blocking the thread.
@@ -302,7 +328,7 @@ pub(crate) async fn acquire_async(runtime: Runtime, scope: DrainScope) -> Result
     .await?;
     waiting.turn = None;
     drop(waiting);
-    Ok(grant(&runtime, turn, asked))
+    grant(&runtime, turn, asked)
 }
 
 /// Leaves the line when its future is dropped.

@@ -237,7 +237,10 @@ impl<W> Line<W> {
 
     /// One more region of the submission is reached or void.
     fn resolve(&mut self, key: SubmissionKey) {
-        if let Some(submission) = self.submissions.get_mut(key) {
+        // A submission that a loss has ended is over whatever is seen later.
+        if let Some(submission) = self.submissions.get_mut(key)
+            && submission.unresolved > 0
+        {
             submission.unresolved -= 1;
             if submission.unresolved == 0 {
                 self.finished.push_back(key);
@@ -373,10 +376,13 @@ impl<W> Line<W> {
         last
     }
 
-    pub(crate) fn has_compute(&self, key: SubmissionKey) -> bool {
-        self.submissions
-            .get(key)
-            .is_some_and(|submission| submission.has_compute)
+    /// True while the submission waits for compute work that is still on the
+    /// host: its own, or what it stands behind.
+    pub(crate) fn awaits_compute(&self, key: SubmissionKey) -> bool {
+        self.submissions.get(key).is_some_and(|submission| {
+            let mut regions = submission.regions.iter();
+            regions.any(|region| self.order.awaits_compute(*region))
+        })
     }
 
     /// Marks that a future waits for this submission.

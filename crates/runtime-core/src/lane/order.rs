@@ -347,6 +347,21 @@ impl Order {
         }
     }
 
+    /// True for a region on the host that is compute work or stands behind some.
+    pub(crate) fn awaits_compute(&self, key: RegionKey) -> bool {
+        let Some(region) = self.regions.get(key) else {
+            return false;
+        };
+        if !matches!(region.state, State::Held | State::Submitting) {
+            return false;
+        }
+        region.facts.lane == Lane::Compute
+            || region
+                .predecessors
+                .iter()
+                .any(|earlier| self.awaits_compute(*earlier))
+    }
+
     /// Removes the regions of a published submission. A void one stays while a
     /// conflict may have to be found through it.
     pub(crate) fn retire(&mut self, keys: &[RegionKey]) {

@@ -229,7 +229,7 @@ impl Scheduler {
                 let run = state.runs.get(offer.facts.submission).cloned();
                 drop(state);
                 if let Some(run) = run {
-                    self.hand_over(&offer, &run);
+                    self.hand_over(&offer, run);
                 }
             } else {
                 self.rouse(&mut state);
@@ -239,7 +239,7 @@ impl Scheduler {
         }
     }
 
-    fn hand_over(&self, offer: &Offer, run: &Arc<Run>) {
+    fn hand_over(&self, offer: &Offer, run: Arc<Run>) {
         let region = &run.regions[usize::from(offer.facts.place)];
         // SAFETY: S2: the line offers a region once per run, and `runs` keeps
         // the slot until the submission is finished; an uncertain one goes into
@@ -253,21 +253,28 @@ impl Scheduler {
                 &offer.orders.waits,
             )
         };
+        let label = run.label.clone();
+        // The scheduler or the register holds the slot until its end is noted.
+        // This reference goes first, so that it never is the last one, which
+        // would let owners go after their place.
+        drop(run);
         match outcome {
             Ok(point) => {
                 // Noted in one step with the line, so that a caller who sees the
                 // move also finds the point to wait for.
                 let mut state = self.state.lock();
-                state.line.accepted(offer, point.value);
-                run.note_accepted(offer.facts.place, Instant::now());
-                drop(state);
-                run.announce();
+                let State { line, runs, .. } = &mut *state;
+                line.accepted(offer, point.value);
+                if let Some(run) = runs.get(offer.facts.submission) {
+                    run.note_accepted(offer.facts.place, Instant::now());
+                    run.announce();
+                }
             }
             // A submit that answers "lost" counts as submitted: the region stays
             // as it is, and the loss ends its submission as uncertain.
             Err(fault) if fault.is_lost() => self.lose(Cause::Device(fault)),
             Err(fault) => {
-                tracing::warn!(label = %run.label, %fault, "the driver refused a region");
+                tracing::warn!(%label, %fault, "the driver refused a region");
                 self.state.lock().line.refused(offer, fault);
             }
         }
@@ -317,8 +324,9 @@ impl Scheduler {
             Ok(_) => {}
             Err(fault) if fault.is_lost() => self.lose(Cause::Device(fault)),
             Err(fault) => {
+                // Nothing is known of the point now; whoever waits looks again.
                 tracing::warn!(%fault, "a wait failed");
-                runtime_sync::thread::yield_now();
+                runtime_sync::thread::park_timeout(Duration::from_millis(1));
             }
         }
     }

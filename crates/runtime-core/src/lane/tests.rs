@@ -337,6 +337,24 @@ fn a_loss_ends_everything_and_names_the_uncertain() {
 }
 
 #[test]
+fn what_is_seen_after_a_loss_changes_nothing() {
+    let mut bench = Bench::new(4);
+    bench.compute(1);
+    let accepted = bench.offer();
+    let point = bench.accept(&accepted);
+    bench.compute(2);
+    let offered = bench.offer();
+    bench.line.lose();
+    bench.reach(point);
+    bench
+        .line
+        .refused(&offered, DeviceFault::OutOfHostMemory { call: "submit" });
+    assert_eq!(bench.publish().1, End::Lost { uncertain: true });
+    assert_eq!(bench.publish().1, End::Lost { uncertain: true });
+    assert_eq!(bench.line.next_finished(), None);
+}
+
+#[test]
 fn a_timeline_beyond_its_acceptances_is_an_overrun() {
     let mut bench = Bench::new(4);
     bench.compute(1);

@@ -147,6 +147,16 @@ impl MemoryBudget {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
+    /// True when this is `other`, or lies inside of it.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.is_same(other)
+            || self
+                .shared
+                ._reserved
+                .as_ref()
+                .is_some_and(|reserved| reserved.budget.is_within(other))
+    }
+
     /// Calls `listener` with the bytes still used, each time some come back.
     ///
     /// It runs on the thread that gave them back, outside every lock of the

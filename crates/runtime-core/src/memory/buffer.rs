@@ -27,9 +27,9 @@ pub struct Buffer {
 
 struct Shared {
     id: u64,
-    // The memory goes before its charge, and both before the domain.
+    // The memory goes before its charges, and all before the domain.
     native: Arc<dyn DeviceBuffer>,
-    _charge: Charge,
+    _charges: Vec<Charge>,
     bytes: u64,
     placement: MemoryPlacement,
     label: Arc<str>,
@@ -42,7 +42,7 @@ impl Buffer {
     pub(crate) fn new(
         domain: Arc<Domain>,
         native: Arc<dyn DeviceBuffer>,
-        charge: Charge,
+        charges: Vec<Charge>,
         bytes: u64,
         placement: MemoryPlacement,
         label: Arc<str>,
@@ -54,7 +54,7 @@ impl Buffer {
             shared: Arc::new(Shared {
                 id,
                 native,
-                _charge: charge,
+                _charges: charges,
                 bytes,
                 placement,
                 label,

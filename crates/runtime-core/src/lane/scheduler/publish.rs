@@ -107,6 +107,7 @@ impl Scheduler {
             cause.clone(),
             Some(owner),
         );
+        run.keep();
         for buffer in &run.buffers {
             buffer.quarantine(id, &cause);
         }
