@@ -26,14 +26,29 @@ impl Options {
             _ => &self.args,
         }
     }
+
+    /// Only help or a version is wanted, which needs no device.
+    pub(crate) fn only_asks(&self) -> bool {
+        let asks = ["-h", "--help", "-V", "--version"];
+        self.args()
+            .iter()
+            .any(|arg| asks.iter().any(|ask| arg == ask))
+    }
 }
 
-/// Sets up what is missing, then builds and runs the demo.
+/// Sets up what is missing, then builds and runs the demo, where the caller is:
+/// the files that it is told to write are named from there.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failure> {
-    setup::ensure(Need::Run)?;
+    if !options.only_asks() {
+        setup::ensure(Need::Run)?;
+    }
     Program::cargo()
-        .args(["run", "--release", "--package", "tpch-demo", "--"])
+        .args(["run", "--release", "--package", "tpch-demo"])
+        .args([
+            "--manifest-path".into(),
+            workspace.root().join("Cargo.toml"),
+        ])
+        .args(["--"])
         .args(options.args())
-        .dir(workspace.root())
         .run()
 }

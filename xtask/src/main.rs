@@ -34,7 +34,10 @@ use crate::workspace::Workspace;
     bin_name = "cargo xtask",
     after_help = "Exit codes: 0 all is well; 1 a check or a test failed; 2 the command line is wrong; \
                   3 this machine lacks something that could not be installed; \
-                  4 a program could not be run or a file not be read."
+                  4 a program could not be run or a file not be read. \
+                  `demo` passes the demo's own codes on: 1 a wrong answer, report or close; \
+                  2 options; 3 no device; 4 the runtime or the backend failed; \
+                  5 a file could not be written."
 )]
 struct CommandLine {
     #[command(subcommand)]

@@ -84,6 +84,13 @@ impl Program {
         self
     }
 
+    /// Sends its standard output to our standard error.
+    #[must_use]
+    pub(crate) fn aside(mut self) -> Self {
+        self.command.stdout(std::io::stderr());
+        self
+    }
+
     /// Shows the command line, runs it on our own terminal, and wants success.
     pub(crate) fn run(mut self) -> Result<(), Failure> {
         self.show();
@@ -194,10 +201,8 @@ impl Program {
     }
 
     fn show(&self) {
-        // Flushed, so that our line stands before the program's own output.
-        let mut out = std::io::stdout();
-        let _ = writeln!(out, "$ {}", self.words);
-        let _ = out.flush();
+        // Standard output belongs to the program: `demo --json` is a document.
+        let _ = writeln!(std::io::stderr(), "$ {}", self.words);
     }
 
     fn spawn(&mut self) -> Result<Child, Failure> {

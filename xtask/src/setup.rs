@@ -117,11 +117,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     check_linker();
     let parts = missing(&found, need);
     if parts.is_empty() {
-        println!("Nothing is missing.");
+        eprintln!("Nothing is missing.");
         return Ok(());
     }
     if options.check {
-        println!(
+        eprintln!(
             "Missing: {}. `cargo xtask setup` installs it, where it can.",
             Part::list(&parts)
         );
@@ -137,7 +137,7 @@ pub(crate) fn ensure(need: Need) -> Result<(), Failure> {
     if parts.is_empty() {
         return Ok(());
     }
-    println!("Missing on this machine: {}.", Part::list(&parts));
+    eprintln!("Missing on this machine: {}.", Part::list(&parts));
     install(&parts)?;
     confirm(need)
 }
@@ -157,9 +157,9 @@ fn report(found: &Found, need: Need) {
         let place = part.place(found).unwrap_or_else(|| "missing".into());
         lines.add_row([part.name().to_owned(), place]);
     }
-    println!("{lines}");
+    eprintln!("{lines}");
     for manifest in &found.dangling {
-        println!(
+        eprintln!(
             "note: {} names a driver library that does not exist",
             manifest.display()
         );
@@ -170,7 +170,7 @@ fn report(found: &Found, need: Need) {
 /// missing one is worth a line and no more.
 fn check_linker() {
     if cfg!(unix) && !Program::new("cc").args(["--version"]).works() {
-        println!("note: no C compiler (`cc`) was found; Rust needs it to link");
+        eprintln!("note: no C compiler (`cc`) was found; Rust needs it to link");
     }
 }
 
@@ -179,10 +179,10 @@ fn install(parts: &[Part]) -> Result<(), Failure> {
     if platform == Platform::Debian {
         return apt::install(parts);
     }
-    println!("This system's packages are not ours to change. Please run:");
-    println!("    {}", platform.install_words());
+    eprintln!("This system's packages are not ours to change. Please run:");
+    eprintln!("    {}", platform.install_words());
     if parts.contains(&Part::SwiftShader) {
-        println!("SwiftShader is packaged by Debian only (chromium-common).");
+        eprintln!("SwiftShader is packaged by Debian only (chromium-common).");
     }
     Err(Failure::Missing {
         parts: parts.to_vec(),
@@ -196,6 +196,6 @@ fn confirm(need: Need) -> Result<(), Failure> {
     if parts.is_empty() {
         return Ok(());
     }
-    println!("The packages were installed, but not everything can be found.");
+    eprintln!("The packages were installed, but not everything can be found.");
     Err(Failure::Missing { parts })
 }

@@ -40,7 +40,9 @@ struct Ended {
 /// Runs the steps, then prints what came of each and the counts of all.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failure> {
     let wanted = wanted(options);
-    if wanted.contains(&Step::Tests) || wanted.contains(&Step::Examples) {
+    // The first page's examples open a Vulkan device too.
+    let on_devices = [Step::Tests, Step::DocTests, Step::Examples];
+    if on_devices.iter().any(|step| wanted.contains(step)) {
         setup::ensure(Need::Test)?;
     }
     let began = Instant::now();

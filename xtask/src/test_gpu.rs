@@ -65,6 +65,10 @@ impl Options {
     }
 }
 
+/// The driver, by a part of its devices' names, that refuses a wrong entry point
+/// instead of crashing.
+const REFUSES_MISUSE: &str = "llvmpipe";
+
 /// What one crate's suite (or the probes) came to on one device.
 #[derive(Debug)]
 struct Outcome {
@@ -103,6 +107,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally, Fai
             }
             Target::Vulkan { .. } => {
                 outcomes.push(run_probes(workspace, target, &validation)?);
+                if target.name().contains(REFUSES_MISUSE) {
+                    outcomes.push(run_misuse(workspace, target)?);
+                }
                 for suite in &suites {
                     outcomes.push(run_suite(suite, target, Some(&validation), options)?);
                 }
@@ -224,6 +231,31 @@ fn run_probes(
         elapsed,
         verdict,
     };
+    tell(&outcome);
+    Ok(outcome)
+}
+
+/// Uses that no specification allows and this driver refuses: the tests that are
+/// ignored elsewhere, since other drivers crash on them. They run without the
+/// layer, which would report them.
+fn run_misuse(workspace: &Workspace, target: &Target) -> Result<Outcome, Failure> {
+    let program = Program::cargo()
+        .args([
+            "test",
+            "--package",
+            "runtime-core",
+            "--all-features",
+            "--lib",
+        ])
+        .args(["device::vulkan::", "--", "--ignored"])
+        .dir(workspace.root());
+    let captured = target.apply(program).capture(SUITE_LIMIT)?;
+    let outcome = judge(target.name(), "misuse, without validation", &captured);
+    if outcome.tally.failed > 0 {
+        for line in &captured.lines {
+            println!("{line}");
+        }
+    }
     tell(&outcome);
     Ok(outcome)
 }

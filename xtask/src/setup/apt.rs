@@ -37,21 +37,21 @@ pub(super) fn packages(parts: &[Part]) -> Vec<&'static str> {
 pub(super) fn install(parts: &[Part]) -> Result<(), Failure> {
     let names = packages(parts);
     let Some(rights) = rights() else {
-        println!("Installing needs root or sudo, and neither is here. As root, please run:");
-        println!("    {}", Platform::Debian.install_words());
+        eprintln!("Installing needs root or sudo, and neither is here. As root, please run:");
+        eprintln!("    {}", Platform::Debian.install_words());
         return Err(Failure::Missing {
             parts: parts.to_vec(),
         });
     };
-    println!("Installing {} with apt.", names.join(", "));
+    eprintln!("Installing {} with apt.", names.join(", "));
     // Old lists may still do: what decides is whether the packages arrive.
-    if let Err(failure) = often(|| apt(rights, &["update"]).run()) {
-        println!("The package lists could not be renewed ({failure}); trying with the old ones.");
+    if let Err(failure) = often(|| apt(rights, &["update"]).aside().run()) {
+        eprintln!("The package lists could not be renewed ({failure}); trying with the old ones.");
     }
     let mut words = vec!["install", "-y", "--no-install-recommends"];
     words.extend(names);
-    often(|| apt(rights, &words).run()).map_err(|failure| {
-        println!("{failure}");
+    often(|| apt(rights, &words).aside().run()).map_err(|failure| {
+        eprintln!("{failure}");
         Failure::Missing {
             parts: parts.to_vec(),
         }
@@ -93,7 +93,7 @@ fn often(mut step: impl FnMut() -> Result<(), Failure>) -> Result<(), Failure> {
         if outcome.is_ok() {
             break;
         }
-        println!("Trying again in {} s.", PAUSE.as_secs());
+        eprintln!("Trying again in {} s.", PAUSE.as_secs());
         thread::sleep(PAUSE);
         outcome = step();
     }
