@@ -3,6 +3,8 @@
 mod report;
 mod show;
 
+use std::time::Duration;
+
 use clap::Args;
 use runtime_core::device::SelectionError;
 use runtime_core::device::vulkan;
@@ -16,6 +18,12 @@ pub(crate) use report::{Device, Problem, Report};
 
 #[cfg(test)]
 mod tests;
+
+/// How long the drivers may take to tell their devices.
+const LIST_LIMIT: Duration = Duration::from_secs(60);
+
+/// Names the drivers, for every loader there is.
+pub(crate) const DRIVERS_VARIABLE: &str = "VK_ICD_FILENAMES";
 
 /// What doctor is told.
 #[derive(Debug, Args)]
@@ -35,14 +43,30 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     } else {
         show::show(&report);
     }
-    if report
-        .devices
-        .iter()
-        .any(|device| device.missing.is_empty())
-    {
+    if report.has_usable_device() {
         return Ok(());
     }
     Err(Failure::checks(""))
+}
+
+/// Asks doctor in a process of its own: the drivers' list is fixed by the
+/// environment, and a driver that crashes must not take this program along.
+pub(crate) fn ask(drivers: Option<&str>) -> Result<Report, Failure> {
+    let own = std::env::current_exe().map_err(|source| Failure::Start {
+        program: "doctor".into(),
+        source,
+    })?;
+    let mut program = Program::new(own).args(["doctor", "--json"]);
+    if let Some(drivers) = drivers {
+        program = program.env(DRIVERS_VARIABLE, drivers);
+    }
+    let said = program.capture(LIST_LIMIT)?;
+    // Drivers may print before and after; the report starts and ends its lines.
+    let lines = said.lines.iter().map(String::as_str);
+    let text: Vec<&str> = lines.skip_while(|line| *line != "{").collect();
+    let end = text.iter().position(|line| *line == "}");
+    let text = text[..end.map_or(text.len(), |end| end + 1)].join("\n");
+    serde_json::from_str(&text).map_err(|source| Failure::CargoAnswer { source })
 }
 
 fn examine() -> Report {

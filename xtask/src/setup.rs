@@ -7,6 +7,7 @@ mod apt;
 
 use clap::Args;
 
+use crate::doctor;
 use crate::failure::Failure;
 use crate::platform::Platform;
 use crate::program::Program;
@@ -47,6 +48,8 @@ pub(crate) enum Part {
 pub(crate) enum Need {
     /// Running programs on whatever device is there.
     Run,
+    /// Running programs where no driver offers a usable device.
+    RunAnywhere,
     /// Testing, under validation, also where there is no GPU.
     Test,
     /// Testing on two independent drivers.
@@ -74,11 +77,7 @@ impl Part {
     fn place(self, found: &Found) -> Option<String> {
         let path = match self {
             Self::Loader => found.loader.as_deref(),
-            Self::Driver => found
-                .drivers
-                .first()
-                .map(std::path::PathBuf::as_path)
-                .or(found.software_driver()),
+            Self::Driver => found.drivers.first().map(std::path::PathBuf::as_path),
             Self::SoftwareDriver => found.software_driver(),
             Self::Layer => found.layer.as_deref(),
             Self::SwiftShader => found.swiftshader.as_deref(),
@@ -94,6 +93,7 @@ impl Need {
         match self {
             Self::Run if cfg!(target_os = "linux") => &[Part::Loader, Part::Driver],
             Self::Run => &[Part::Loader],
+            Self::RunAnywhere => &[Part::Loader, Part::SoftwareDriver],
             Self::Test => &[Part::Loader, Part::SoftwareDriver, Part::Layer],
             Self::TestTwice => &[
                 Part::Loader,
@@ -131,15 +131,36 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     confirm(need)
 }
 
-/// Makes sure of what `need` takes, silently when it is all there.
+/// Makes sure of what `need` takes, silently when it is all there. Whatever is
+/// said goes to standard error: another command's output may be for a program.
 pub(crate) fn ensure(need: Need) -> Result<(), Failure> {
-    let parts = missing(&Found::here(), need);
-    if parts.is_empty() {
+    let found = Found::here();
+    let parts = missing(&found, need);
+    if !parts.is_empty() {
+        return add(&parts, need);
+    }
+    // Files elsewhere prove nothing, and nothing could be installed.
+    if need != Need::Run || !cfg!(target_os = "linux") || has_usable_device() {
         return Ok(());
     }
-    eprintln!("Missing on this machine: {}.", Part::list(&parts));
-    install(&parts)?;
+    eprintln!("The installed drivers offer no usable device; `cargo xtask doctor` tells more.");
+    let parts = missing(&found, Need::RunAnywhere);
+    if parts.is_empty() {
+        // Nothing is left to install; the program itself says what it lacks.
+        return Ok(());
+    }
+    add(&parts, Need::RunAnywhere)
+}
+
+fn add(parts: &[Part], need: Need) -> Result<(), Failure> {
+    eprintln!("Missing on this machine: {}.", Part::list(parts));
+    install(parts)?;
     confirm(need)
+}
+
+/// A manifest is not a device yet: its driver may find no hardware.
+fn has_usable_device() -> bool {
+    doctor::ask(None).is_ok_and(|report| report.has_usable_device())
 }
 
 /// What of `need` was not found, in order.

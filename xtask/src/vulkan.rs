@@ -60,11 +60,10 @@ impl Found {
         found
     }
 
-    /// The manifest of a driver that needs no GPU.
+    /// The manifest of a driver that needs no GPU and that loaders find.
     pub(crate) fn software_driver(&self) -> Option<&Path> {
         self.drivers
             .iter()
-            .chain(&self.swiftshader)
             .find(|path| is_software(path))
             .map(PathBuf::as_path)
     }

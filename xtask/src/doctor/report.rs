@@ -27,6 +27,13 @@ pub(crate) struct Report {
     pub(crate) problems: Vec<Problem>,
 }
 
+impl Report {
+    /// A device is there that lacks nothing.
+    pub(crate) fn has_usable_device(&self) -> bool {
+        self.devices.iter().any(|device| device.missing.is_empty())
+    }
+}
+
 /// Something wrong and its remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Problem {

@@ -25,6 +25,16 @@ fn a_gpu_driver_runs_but_does_not_test() {
 }
 
 #[test]
+fn a_manifest_without_device_wants_software() {
+    let mut found = complete();
+    assert!(missing(&found, Need::RunAnywhere).is_empty());
+    found.drivers = vec!["/usr/share/vulkan/icd.d/radeon_icd.x86_64.json".into()];
+    // Loaders do not look where this one lies.
+    found.swiftshader = Some("/usr/lib/chromium/vk_swiftshader_icd.json".into());
+    assert_eq!(missing(&found, Need::RunAnywhere), [Part::SoftwareDriver]);
+}
+
+#[test]
 fn a_second_driver_is_wanted_on_request_only() {
     assert_eq!(missing(&complete(), Need::TestTwice), [Part::SwiftShader]);
 }

@@ -1,9 +1,8 @@
 //! The devices that the suite runs on.
 
 use std::fmt;
-use std::time::Duration;
 
-use crate::doctor::{Device, Report};
+use crate::doctor::{self, DRIVERS_VARIABLE, Device};
 use crate::failure::Failure;
 use crate::program::Program;
 use crate::vulkan::Found;
@@ -12,12 +11,6 @@ use super::DEVICE_VARIABLE;
 
 /// The name of the device that needs no driver.
 pub(super) const SCRIPTED: &str = "scripted";
-
-/// How long the drivers may take to tell their devices.
-const LIST_LIMIT: Duration = Duration::from_secs(60);
-
-/// Names the drivers, for every loader there is.
-const DRIVERS_VARIABLE: &str = "VK_ICD_FILENAMES";
 
 /// A device to run on, or one that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +87,10 @@ pub(super) fn chosen(wanted: Option<&str>) -> Result<Vec<Target>, Failure> {
         let drivers = Found::here()
             .drivers_with_swiftshader()
             .map(|text| text.to_string_lossy().into_owned());
-        all.extend(of_devices(&report(drivers.as_deref())?.devices, &drivers));
+        all.extend(of_devices(
+            &doctor::ask(drivers.as_deref())?.devices,
+            &drivers,
+        ));
         let usable = |target: &Target| matches!(target, Target::Vulkan { .. });
         if !all.iter().any(usable) {
             return Err(Failure::checks("finding a usable Vulkan device"));
@@ -147,24 +143,4 @@ pub(super) fn of_devices(devices: &[Device], drivers: &Option<String>) -> Vec<Ta
             }
         })
         .collect()
-}
-
-/// Asks doctor in a process of its own: the drivers' list is fixed by the
-/// environment, and a driver that crashes must not take this program along.
-fn report(drivers: Option<&str>) -> Result<Report, Failure> {
-    let own = std::env::current_exe().map_err(|source| Failure::Start {
-        program: "doctor".into(),
-        source,
-    })?;
-    let mut program = Program::new(own).args(["doctor", "--json"]);
-    if let Some(drivers) = drivers {
-        program = program.env(DRIVERS_VARIABLE, drivers);
-    }
-    let said = program.capture(LIST_LIMIT)?;
-    // Drivers may print before and after; the report starts and ends its lines.
-    let lines = said.lines.iter().map(String::as_str);
-    let text: Vec<&str> = lines.skip_while(|line| *line != "{").collect();
-    let end = text.iter().position(|line| *line == "}");
-    let text = text[..end.map_or(text.len(), |end| end + 1)].join("\n");
-    serde_json::from_str(&text).map_err(|source| Failure::CargoAnswer { source })
 }

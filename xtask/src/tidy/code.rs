@@ -250,6 +250,20 @@ pub(super) fn function(bare: &str, name: &str) -> Option<usize> {
 
 /// The functions that carry an attribute with `test` in it.
 pub(super) fn is_test(bare: &str, line: usize) -> bool {
+    attributes(bare, line)
+        .iter()
+        .any(|text| text.contains("test"))
+}
+
+/// The function on that line is left out of ordinary runs.
+pub(super) fn is_ignored(bare: &str, line: usize) -> bool {
+    attributes(bare, line)
+        .iter()
+        .any(|text| text.starts_with("#[ignore"))
+}
+
+/// The attributes' lines above a function.
+fn attributes(bare: &str, line: usize) -> Vec<&str> {
     let lines: Vec<&str> = bare.lines().take(line).collect();
     let body_before = |text: &str| text.ends_with('}') || text.ends_with(';');
     lines
@@ -258,7 +272,8 @@ pub(super) fn is_test(bare: &str, line: usize) -> bool {
         .skip(1)
         .map(|text| text.trim())
         .take_while(|text| !body_before(text))
-        .any(|text| text.starts_with("#[") && text.contains("test"))
+        .filter(|text| text.starts_with("#["))
+        .collect()
 }
 
 /// The module `name` is declared under a `cfg` that wants tests.

@@ -3,12 +3,17 @@ use crate::tidy::tree::Tree;
 
 const HEAD: &str = "# Scenarios\n\n| id | behaviour | shown by |\n|---|---|---|\n";
 const TESTS: &str = "#[test]\nfn it_holds() {\n}\n\nfn help() {\n}\n";
+const IGNORED: &str =
+    "#[test]\n#[ignore = \"slow\"]\nfn a_real_driver_refuses_an_unknown_entry() {\n}\n";
+const DEVICE_FILE: &str = "crates/runtime-core/src/device/vulkan/tests/computing.rs";
 
 fn said(rows: &str) -> Vec<String> {
     let table = format!("{HEAD}{rows}");
     check(&Tree::of(&[
         ("docs/SCENARIOS.md", &table),
         ("crates/a/src/b/tests.rs", TESTS),
+        ("crates/a/src/c/tests/ignored.rs", IGNORED),
+        (DEVICE_FILE, IGNORED),
         ("crates/a/tests/suite.rs", "fn case(device: &Device) {}"),
     ]))
     .into_iter()
@@ -78,4 +83,21 @@ fn an_empty_sentence_is_told() {
         said("| R01 | | crates/a/src/b/tests.rs::it_holds |"),
         ["R01 says nothing"]
     );
+}
+
+#[test]
+fn ignored_tests_alone_show_nothing() {
+    let ignored = "crates/a/src/c/tests/ignored.rs::a_real_driver_refuses_an_unknown_entry";
+    assert_eq!(
+        said(&format!("| R01 | It holds. | {ignored} |")),
+        ["R01 names ignored tests only"]
+    );
+    let with = format!("{ignored}<br>crates/a/src/b/tests.rs::it_holds");
+    assert!(said(&format!("| R01 | It holds. | {with} |")).is_empty());
+}
+
+#[test]
+fn an_ignored_test_of_the_devices_counts() {
+    let test = format!("{DEVICE_FILE}::a_real_driver_refuses_an_unknown_entry");
+    assert!(said(&format!("| R01 | It holds. | {test} |")).is_empty());
 }
