@@ -148,15 +148,17 @@ fn a_close_counts_what_it_could_not_end() {
 #[test]
 fn an_impatient_close_leaves_the_first_alone() {
     let (runtime, controls) = scripted();
-    let graph = filled(&runtime, &buffer(&runtime));
+    let buffer = buffer(&runtime);
+    let graph = filled(&runtime, &buffer);
     controls.hold(Lane::Compute);
     let completion = graph.run().submit().unwrap();
     let first = {
         let runtime = runtime.clone();
         std::thread::spawn(move || runtime.close(Duration::MAX))
     };
-    // The first close has begun once allocations are refused.
-    while runtime.allocate(4, MemoryPlacement::Device).is_ok() {
+    // The first close has begun once a graph takes nothing more. Asking that
+    // submits nothing, which the close would count.
+    while filled_by(&runtime, &buffer).is_ok() {
         std::thread::yield_now();
     }
     let late = runtime.close(Duration::ZERO);
@@ -183,4 +185,16 @@ fn a_loss_survives_what_is_seen_later() {
     controls.release_all();
     assert_eq!(runtime.statistics().uncertain, 1);
     assert!(runtime.close(LIMIT).quarantined > 0);
+}
+
+#[test]
+fn an_idle_device_ends_with_its_last_handle() {
+    for _ in 0..20 {
+        let (runtime, controls) = scripted();
+        let graph = filled(&runtime, &buffer(&runtime));
+        graph.run().submit().unwrap().wait_timeout(LIMIT).unwrap();
+        drop(graph);
+        drop(runtime);
+        assert!(!controls.live().device, "the device outlived the drop");
+    }
 }
