@@ -7,7 +7,7 @@ use backend_session::{
     QueryAdmissionRequest,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 use support::{Wakes, poll_with, report, stage, wait};
@@ -74,16 +74,31 @@ fn the_first_poller_may_leave() {
     }
 }
 
+/// The deadline of the request that expires.
+const SOON: Duration = Duration::from_nanos(5);
+
 /// A clock that nobody is told about: deadlines fire where the next call looks.
 #[derive(Debug, Default)]
-struct QuietClock(AtomicU64);
+struct QuietClock {
+    now_ns: AtomicU64,
+    /// The timer thread is about to sleep until the soonest deadline.
+    napping: AtomicBool,
+    /// It may sleep; until then it looks at no deadline.
+    may_sleep: AtomicBool,
+}
 
 impl Clock for QuietClock {
     fn now_ns(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
+        self.now_ns.load(Ordering::Acquire)
     }
 
-    fn nap(&self, _remaining: Duration) -> Option<Duration> {
+    fn nap(&self, remaining: Duration) -> Option<Duration> {
+        if remaining == SOON {
+            self.napping.store(true, Ordering::Release);
+            while !self.may_sleep.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        }
         None
     }
 }
@@ -106,16 +121,21 @@ fn a_wake_during_a_poll_is_not_lost() {
     let session = backend.session();
     let _holder = wait(session.admit_async_with_request(QueryAdmissionRequest::new(100))).unwrap();
     let begun = session.begin_attempt(BeginAttemptRequest::new()).unwrap();
-    let expiring = QueryAdmissionRequest::new(1).queue_deadline(Duration::from_nanos(5));
+    let expiring = QueryAdmissionRequest::new(1).queue_deadline(SOON);
     let mut expiring = Box::pin(session.admit_async_with_request(expiring));
     let waker = Waker::from(Arc::new(Cancels(begun.attempt.canceller())));
     assert!(poll_with(expiring.as_mut(), &waker).is_pending());
 
-    clock.0.store(10, Ordering::Release);
+    // The timer must not find the expired request before the poll below does.
+    while !clock.napping.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    clock.now_ns.store(10, Ordering::Release);
     let request = QueryAdmissionRequest::new(1);
     let mut shared = Box::pin(begun.attempt.admit_shared(request).unwrap());
     // This first poll expires the other request, whose waker cancels this one.
     let polled = poll_with(shared.as_mut(), Waker::noop());
+    clock.may_sleep.store(true, Ordering::Release);
     let Poll::Ready(Err(error)) = polled else {
         panic!("the wake was lost: {polled:?}");
     };
